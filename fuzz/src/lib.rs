@@ -72,14 +72,14 @@ pub fn values(data: &[u8]) -> Result<(), String> {
     let kept = serde_json::to_string(fitted.lens()).map_err(|error| error.to_string())?;
     let lens: polywire_schema::Lens = serde_json::from_str(&kept).map_err(|error| error.to_string())?;
     for seed in 0..3 {
-        if let Some(value) = polywire_schema::sample(&schema, seed) {
+        if let Some(value) = polywire_testkit::sample(&schema, seed) {
             let wire = fitted.encode(value.clone());
             if wire != lens.encode(value) {
                 return Err(format!("{}: a lens that was kept encodes otherwise", dialect.id()));
             }
             _ = wire.map(|wire| fitted.decode(wire));
         }
-        if let Some(wire) = polywire_schema::sample(&fitted.schema, seed) {
+        if let Some(wire) = polywire_testkit::sample(&fitted.schema, seed) {
             _ = lens.decode_partial(wire.clone());
             if fitted.decode(wire.clone()) != lens.decode(wire) {
                 return Err(format!("{}: a lens that was kept decodes otherwise", dialect.id()));

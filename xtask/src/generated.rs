@@ -5,27 +5,25 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
-use crate::public_api;
 use crate::steps::{cargo_command, root};
+use crate::{fitting, public_api};
 
-/// A file and the arguments of `polywire` that print it.
-const FILES: &[(&str, &[&str])] = &[("docs/dialects.md", &["dialects", "--markdown"])];
+/// Each generated file with its text.
+fn files() -> Result<[(&'static str, Vec<u8>); 2]> {
+    Ok([("docs/dialects.md", print(&["dialects", "--markdown"])?), ("docs/fitting.md", fitting::page()?.into_bytes())])
+}
 
 pub(crate) fn write() -> Result<()> {
-    for (path, arguments) in FILES {
-        let path = root().join(path);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        }
-        fs::write(&path, print(arguments)?).with_context(|| format!("cannot write {}", path.display()))?;
+    for (path, text) in files()? {
+        fs::write(root().join(path), text).with_context(|| format!("cannot write {path}"))?;
     }
     public_api::write()
 }
 
 pub(crate) fn check() -> Result<()> {
-    for (path, arguments) in FILES {
+    for (path, text) in files()? {
         let committed = fs::read(root().join(path)).unwrap_or_default();
-        if committed != print(arguments)? {
+        if committed != text {
             bail!("{path} is out of date; `cargo xtask gen` rewrites it");
         }
     }

@@ -14,15 +14,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("polywire-schema", &["polywire-report"]),
     ("polywire-wire", &["polywire-report"]),
     ("polywire-answer", &["polywire-schema"]),
+    ("polywire-testkit", &["polywire-report", "polywire-schema"]),
 ];
 
 /// The folders whose packages use the façade and nothing below it.
 const OUTWARD: &[&str] = &["apps", "bindings"];
 const FACADE: &str = "polywire";
 
-/// Outward packages that others there may use: the command starts the servers.
+/// What outward packages may use beside the façade: the command starts the servers, and what makes up or proves values needs the testkit.
 const SERVED: &[(&str, &str)] = &[
     ("polywire-cli", "polywire-emulator"),
+    ("polywire-cli", "polywire-testkit"),
+    ("polywire-emulator", "polywire-testkit"),
     ("polywire-examples", "polywire-emulator"),
     ("polywire-gateway", "polywire-emulator"),
     ("polywire-cli", "polywire-gateway"),

@@ -1,7 +1,9 @@
 //! The build system of the workspace: `cargo xtask ci` is the one command that passes all tests, `cargo xtask gen` rewrites
 //! what is generated.
 
+mod bless;
 mod dist;
+mod fitting;
 mod generated;
 mod interop;
 mod layering;
@@ -24,6 +26,8 @@ usage:
   cargo xtask ci STEP...   run only these
   cargo xtask ci fast      run what finds most mistakes in a few minutes
   cargo xtask gen          rewrite generated files
+  cargo xtask bless        rewrite the goldens of fitted schemas; read the diff before you commit it
+  cargo xtask bless --show REV   compare the fits that differ from their goldens with those of a revision
   cargo xtask dist         build what a release ships: the command, its symbols, its list of parts (SBOM)";
 
 fn main() -> ExitCode {
@@ -45,6 +49,8 @@ fn run(arguments: &[String]) -> Result<()> {
     match arguments.as_slice() {
         ["ci", only @ ..] => steps::run(only),
         ["gen"] => generated::write(),
+        ["bless"] => bless::rewrite(),
+        ["bless", "--show", revision] => bless::show(revision),
         ["dist"] => dist::build(),
         _ => {
             let names: Vec<&str> = steps::STEPS.iter().map(|step| step.name).collect();

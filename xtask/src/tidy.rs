@@ -27,13 +27,16 @@ const KEYWORDS: &[&str] = &[
     "uniqueItems",
 ];
 
+/// The judge of proofs spells keywords itself: it must not share a mistake of the table that it judges.
+const JUDGE: &str = "crates/testkit/src/prove/";
+
 /// Signs that a line decides something.
 const DECIDES: &[&str] =
     &["==", "!=", "=>", "matches!", "starts_with(", "ends_with(", "contains(", "eq_ignore_ascii_case("];
 
 /// What the crates without IO, time and environment do not name.
 const OUTSIDE: &[&str] = &["std::fs", "std::env", "std::net", "std::process", "std::time", "std::io::stdin"];
-const INWARD: &[&str] = &["crates/schema/src/", "crates/wire/src/", "crates/answer/src/"];
+const INWARD: &[&str] = &["crates/schema/src/", "crates/wire/src/", "crates/answer/src/", "crates/testkit/src/"];
 
 pub(crate) fn check() -> Result<()> {
     let root = root();
@@ -46,8 +49,36 @@ pub(crate) fn check() -> Result<()> {
         faults.extend(File { path, text: &text }.faults(&dialects));
     }
     faults.extend(code_map(&root)?);
+    faults.extend(untested_requirements(&root, &files)?);
     if faults.is_empty() { Ok(()) } else { bail!("{}", faults.join("\n")) }
 }
+
+/// The requirements of the parts that are complete and that no test names, as `r_a1_…` or `R-A1`. The list of them lies beside the
+/// repository.
+fn untested_requirements(root: &Path, files: &[String]) -> Result<Vec<String>> {
+    let path = root.join("..").join("shared").join("REQUIREMENTS.md");
+    let Ok(text) = fs::read_to_string(&path) else {
+        let is_ci = std::env::var("CI").as_deref() == Ok("true");
+        return Ok(is_ci.then(|| "../shared/REQUIREMENTS.md is missing".to_owned()).into_iter().collect());
+    };
+    let ids = text.split("**R-").skip(1).filter_map(|rest| rest.split_once("**")).map(|(id, _)| format!("R-{id}"));
+    let ids: Vec<String> = ids.filter(|id| COMPLETE_PARTS.iter().any(|part| id.starts_with(part))).collect();
+    let mut named = String::new();
+    for path in files {
+        named += &fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))?;
+    }
+    let is_named = |id: &String| {
+        let spelled = [format!("fn {}_", id.to_lowercase().replace('-', "_")), id.clone()];
+        spelled.iter().any(|word| {
+            let ends = |rest: &str| !rest.starts_with(|next: char| next.is_ascii_digit());
+            named.match_indices(word.as_str()).any(|(at, _)| named.get(at + word.len()..).is_some_and(ends))
+        })
+    };
+    Ok(ids.into_iter().filter(|id| !is_named(id)).map(|id| format!("{id}: no test names this requirement")).collect())
+}
+
+/// The parts of the requirements of which each item has a test.
+const COMPLETE_PARTS: &[&str] = &["R-A", "R-B", "R-C", "R-D", "R-E"];
 
 /// A source file, its path written from the root with slashes.
 struct File<'a> {
@@ -75,7 +106,7 @@ impl File<'_> {
             }
         }
         for (number, line) in self.production() {
-            if path.starts_with("crates/") && !path.ends_with("/keyword.rs") {
+            if path.starts_with("crates/") && !path.ends_with("/keyword.rs") && !path.starts_with(JUDGE) {
                 let spelled = KEYWORDS.iter().filter(|keyword| line.contains(&format!("\"{keyword}\"")));
                 faults.extend(spelled.map(|keyword| format!("{path}:{number}: only keyword.rs spells `{keyword}`")));
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use polywire::schema::{Dialect, Draft, FitOptions, Open, Slot, Spill, StrictMode};
+use polywire::schema::{AmbiguousNull, Dialect, Draft, FitOptions, Open, Slot, Spill, StrictMode};
 use polywire::{ClientOptions, PlainHttp};
 
 use crate::input::{self, Failure};
@@ -78,6 +78,9 @@ pub(crate) struct FitArgs {
     /// The provider's strict flag: set it where the schema allows, require it, or never set it (`POLYWIRE_NO_STRICT=1` means never)
     #[arg(long, value_enum, default_value_t = StrictArg::Auto)]
     strict: StrictArg,
+    /// How to read `null` for a property that may be absent or null: as null if its default is null, else as absent; or always one
+    #[arg(long, value_enum, default_value_t = NullArg::Default)]
+    null: NullArg,
     /// Do not describe dropped constraints in the `description`
     #[arg(long)]
     no_spill: bool,
@@ -93,6 +96,13 @@ pub(crate) struct FitArgs {
 enum OpenArg {
     Close,
     Carry,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum NullArg {
+    Default,
+    Absent,
+    Null,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -158,9 +168,15 @@ impl FitArgs {
             OpenArg::Close => Open::Close,
             OpenArg::Carry => Open::Carry,
         };
+        let null = match self.null {
+            NullArg::Default => AmbiguousNull::ByDefault,
+            NullArg::Absent => AmbiguousNull::Absent,
+            NullArg::Null => AmbiguousNull::Null,
+        };
         FitOptions::default()
             .with_strict(strict)
             .with_open(open)
+            .with_ambiguous_null(null)
             .with_spill(if self.no_spill { Spill::Off } else { Spill::On })
             .with_slot(self.slot.map_or(Slot::Tool, SlotArg::slot))
             .with_draft(self.draft.map(DraftArg::draft))

@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use polywire::schema::{Dialect, FitOptions, FittedText, check_text, dialects, fit_text, target};
+use polywire::schema::{Dialect, FitOptions, FittedText, Severity, check_text, dialects, fit_text, target};
 use serde_json::json;
 
 use crate::Verdict;
 use crate::args::{FitArgs, Json, ProofTimeout, read_target};
 use crate::corpus::{Sample, read_lines, read_sample};
 use crate::input::{Failure, is_same_file, unreadable};
-use crate::prove::Prover;
+use crate::prover::Prover;
 use crate::style::Style;
 use crate::tally::{Outcome, Tally};
 use crate::values;
@@ -256,7 +256,11 @@ fn audit(
     let violations = guarded(|| check_text(&fitted.schema, judge, options.slot).map_err(|error| error.to_string()));
     let again = guarded(|| self::fitted(&fitted.schema, dialect, options));
     let objection = match violations {
-        Ok(violations) => violations.first().map(|first| format!("{} at `{}`: {}", first.code, first.at, first.says)),
+        // A keyword that is ignored may stay, where the model reads it.
+        Ok(violations) => violations
+            .iter()
+            .find(|one| one.severity != Severity::Ignored)
+            .map(|first| format!("{} at `{}`: {}", first.code, first.at, first.says)),
         Err(error) => Some(error),
     };
     let drift = match again {

@@ -10,6 +10,7 @@ use clap::Args;
 use polywire::schema::{
     Change, Dialect, FitOptions, FittedText, FittedTools, StrictMode, ToolList, ToolShape, fit_text, fit_tools,
 };
+use polywire_testkit::prove::Proof;
 use serde::Serializer as _;
 use serde::ser::SerializeMap as _;
 use serde_json::value::RawValue;
@@ -21,7 +22,7 @@ use crate::changes::write_changes;
 use crate::diff::write_side_by_side;
 use crate::input::{Input, parse, unreadable};
 use crate::known::note;
-use crate::prove::{Proof, Prover};
+use crate::prover::Prover;
 use crate::round_trip::{RoundTrip, TripResult, read_values, send_calls, write_results};
 use crate::style::{Style, Tone, tame};
 

@@ -24,8 +24,7 @@ mod markdown;
 mod models;
 mod neutral;
 mod parse;
-#[cfg_attr(not(feature = "prove"), expect(dead_code, reason = "without the feature nothing is compared"))]
-mod prove;
+mod prover;
 mod regular_file;
 mod request;
 mod round_trip;
@@ -102,7 +101,7 @@ enum Command {
     DecodeValue(convert_value::ConvertValue),
     /// Run proofs for `--prove`, one request a line, in a process that can be killed
     #[cfg(feature = "prove")]
-    #[command(name = prove::COMMAND, hide = true)]
+    #[command(name = prover::COMMAND, hide = true)]
     ProveQuestions,
 }
 
@@ -158,7 +157,7 @@ fn run(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> 
         Command::EncodeValue(convert) => convert.run(out, convert_value::Direction::Encode),
         Command::DecodeValue(convert) => convert.run(out, convert_value::Direction::Decode),
         #[cfg(feature = "prove")]
-        Command::ProveQuestions => prove::answer(out),
+        Command::ProveQuestions => prover::answer(out),
     }
 }
 

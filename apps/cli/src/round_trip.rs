@@ -5,12 +5,13 @@ use std::io::Write;
 
 use anyhow::Result;
 use polywire::answer::Judge;
-use polywire::schema::{FittedTools, Lens, ToolShape, as_json_schema};
+use polywire::schema::{FittedTools, Lens, ToolShape};
+use polywire_testkit::{as_json_schema, equal};
 use serde_json::{Value, json};
 
 use crate::input::{Failure, read_text};
 use crate::style::{Style, Tone};
-use crate::values::{equal, judge_by};
+use crate::values::judge_by;
 
 /// The hint for a file without values.
 const NEXT: &str = "expected: one JSON value, JSON lines, or a JSON array whose items are the values";

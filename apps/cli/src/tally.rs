@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use polywire::schema::{Effect, FittedText};
+use polywire_testkit::prove::{Proof, Proofs};
 use serde::Serialize;
 
-use crate::prove::{Proof, Proofs};
 use crate::style::{Style, Tone};
 use crate::values::{Counts, RoundTrips};
 

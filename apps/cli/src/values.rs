@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use polywire::answer::{Formats, Judge};
-use polywire::schema::{Cover, Effect, FittedText, Place, Root, ToolShape, as_json_schema, sample};
+use polywire::schema::{Effect, FittedText, ToolShape};
+use polywire_testkit::{Cover, Place, References, as_json_schema, equal, sample, shortened};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -72,13 +73,13 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
         None if shape == ToolShape::GeminiOpenapi => as_json_schema(asked),
         _ => asked,
     });
-    let root = Root::of(asked);
+    let references = caller.as_ref().map(References::of).unwrap_or_default();
     let validators = Validators {
         fitted,
         wire: judge_by(&schema),
         caller: caller.as_ref().and_then(judge_by),
-        narrower: Cover::of(&fitted.changes, Effect::Narrower, root),
-        wider: Cover::of(&fitted.changes, Effect::Wider, root),
+        narrower: Cover::of(&fitted.changes, Effect::Narrower, &references),
+        wider: Cover::of(&fitted.changes, Effect::Wider, &references),
     };
     for instance in instances {
         let (result, places, value) = validators.pass(&instance.data);
@@ -104,8 +105,15 @@ pub(crate) fn judge(fitted: &FittedText, asked: &str, shape: ToolShape, instance
             continue;
         }
         round_trips.counts.made += 1;
-        // An error is no silence: it names the place.
-        let Ok(back) = fitted.decode(made.clone()) else { continue };
+        let back = match fitted.decode(made.clone()) {
+            Ok(back) => back,
+            Err(error) => {
+                let place = vec![Place::on_the_wire(error.at())];
+                let loss = (!accounts(&validators.wider, Some(place))).then(|| format!("not decoded ({error})"));
+                round_trips.record(loss.as_deref(), &made);
+                continue;
+            }
+        };
         let (why, places) = validators.objections(&back);
         round_trips.counts.sound += usize::from(why.is_none());
         let loss = why.filter(|_| !accounts(&validators.wider, places));
@@ -199,7 +207,7 @@ impl Validators<'_> {
             return (RoundTripResult::Refused, places, json!({ "wire": wire, "back": back, "refused": why }));
         }
         let result = if equal(&back, data) { RoundTripResult::Returned } else { RoundTripResult::Changed };
-        (result, Some(Vec::new()), json!({ "wire": wire, "back": back }))
+        (result, Some(Place::differences(data, &back)), json!({ "wire": wire, "back": back }))
     }
 
     /// Why and where the caller's schema refuses a value.
@@ -220,28 +228,5 @@ fn objections(judge: Option<&Judge>, value: &Value, place: fn(&str) -> Place) ->
 
 /// Whether a change accounts for a loss; for one without a known place none does.
 fn accounts(cover: &Cover, places: Places) -> bool {
-    places.is_some_and(|places| cover.any(&places))
-}
-
-/// Whether two values are equal, `1` and `1.0` being one number.
-pub(crate) fn equal(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
-        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| equal(x, y)),
-        (Value::Object(x), Value::Object(y)) => {
-            x.len() == y.len() && x.iter().all(|(key, own)| y.get(key).is_some_and(|other| equal(own, other)))
-        }
-        _ => a == b,
-    }
-}
-
-pub(crate) fn shortened(value: &Value) -> String {
-    shortened_text(&value.to_string())
-}
-
-pub(crate) fn shortened_text(text: &str) -> String {
-    match text.char_indices().nth(200) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    places.is_some_and(|places| cover.covers(&places))
 }

@@ -1,7 +1,7 @@
 //! The answer to a request, made up from a seed, with the faults that were asked for.
 
-use polywire::schema::sample;
 use polywire::wire::{Block, Function, Request, Response, StopReason, Tool, ToolCall, Usage};
+use polywire_testkit::sample;
 use serde_json::{Value, json};
 
 use crate::decide::{Decision, decide};

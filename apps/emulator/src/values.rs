@@ -8,7 +8,7 @@ mod ease;
 mod spelling;
 
 use jsonschema::Validator;
-use polywire::schema::sample;
+use polywire_testkit::sample;
 use serde_json::{Map, Value, json};
 
 pub(crate) use ease::ease;

@@ -19,6 +19,11 @@ pub struct Repair {
 }
 
 impl Repair {
+    /// A value that was not written in the shape of the fitted schema, though its meaning was clear.
+    pub fn of_shape(at: String) -> Self {
+        Self::new(RepairKind::Shape, at, None)
+    }
+
     pub(crate) fn new(kind: RepairKind, at: impl Into<String>, span: Option<Range<usize>>) -> Self {
         Self { kind, at: at.into(), span }
     }
@@ -179,6 +184,7 @@ kinds! {
     FromList "from_list" Retyped "A list of one became its item.",
     Unwrapped "unwrapped" Retyped "An object around the value was removed.",
     Wrapped "wrapped" Retyped "A value became the only field of an object.",
+    Shape "shape" Retyped "The value was not written in the shape of the fitted schema; its meaning was clear.",
     TextNumber "text_number" Retyped "A number that no float can hold became a string.",
     EnumDistance "enum_distance" Retyped "A value was close to exactly one that the schema allows.",
     Ambiguous "ambiguous" Retyped "Several readings were equally good; the first was used.",

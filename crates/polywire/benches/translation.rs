@@ -18,7 +18,7 @@ use serde_json::Value;
 mod median;
 mod tools;
 
-use median::time;
+use median::time_both;
 
 const MODELS: [(Protocol, &str); 5] = [
     (Protocol::OpenAiChat, "openai:chat/gpt-4o"),
@@ -54,8 +54,8 @@ fn ratio(own: Duration, other: Duration) -> f64 {
 }
 
 /// Parses a body and prints it.
-fn parse_and_print(body: &[u8]) -> Duration {
-    time(|| drop(serde_json::to_vec(&serde_json::from_slice::<Value>(body).expect("JSON"))))
+fn parse_and_print(body: &[u8]) {
+    drop(serde_json::to_vec(&serde_json::from_slice::<Value>(body).expect("JSON")));
 }
 
 fn requests() {
@@ -67,8 +67,13 @@ fn requests() {
             let translate =
                 || Translation::new(&body, from, &model, &TranslateOptions::default()).expect("a translation");
             let sent = translate();
-            let own = time(|| drop(translate()));
-            let serde = parse_and_print(&body) + parse_and_print(sent.request().body.get().as_bytes());
+            let (own, serde) = time_both(
+                || drop(translate()),
+                || {
+                    parse_and_print(&body);
+                    parse_and_print(sent.request().body.get().as_bytes());
+                },
+            );
             println!("request {from} to {name}: {own:?}, {:.2} x parse and print of both bodies", ratio(own, serde));
         }
     }
@@ -95,14 +100,15 @@ fn streams() {
             let mut encoder = to.stream_encoder(&translation.plan().surface);
             let frames: Vec<Vec<u8>> = events_of(&answer, 8).iter().map(|event| encoder.push(event)).collect();
             let payloads: Vec<Vec<u8>> = payloads(to, &frames);
-            let own = time(|| {
+            let translate = || {
                 let mut stream = translation.stream();
                 for frame in &frames {
                     drop(stream.push(frame));
                 }
                 drop(stream.finish());
-            });
-            let serde = time(|| payloads.iter().for_each(|data| drop(serde_json::from_slice::<Value>(data))));
+            };
+            let parse = || payloads.iter().for_each(|data| drop(serde_json::from_slice::<Value>(data)));
+            let (own, serde) = time_both(translate, parse);
             println!("stream {from} from {name}: {own:?}, {:.2} x the speed of serde_json", 1.0 / ratio(own, serde));
         }
     }

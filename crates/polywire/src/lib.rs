@@ -60,6 +60,8 @@
 //! |---|---|---|
 //! | `client` | yes | [`client`] and [`tools`], over tokio and reqwest with rustls and ring |
 //! | `cache` | no | [`store`], over `SQLite` |
+//! | `aws` | no | `client::AwsCredentials`: profiles, SSO and roles, over aws-config |
+//! | `gcp` | no | `client::GcpCredentials`: service accounts and `gcloud`, over `gcp_auth` |
 //!
 //! Programs that run without a network are in `examples/` of the repository.
 

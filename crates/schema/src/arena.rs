@@ -1,11 +1,11 @@
-//! Owns the memory of fitting: a document, its graph, and what is printed in an attempt each lie side by side and are given
-//! back in one piece. Nothing in it owns memory of its own, so nothing has to be dropped.
+//! The memory of a fit: a document, its graph, and the output of an attempt each have an arena and are freed
+//! at once. Nothing in an arena owns memory, so nothing has to be dropped.
 
 use bumpalo::Bump;
 
 use crate::json::{FEW, Json, Member};
 
-/// Room for JSON, or for nodes. One list of members may stand in several places of a printed schema; only references never do.
+/// Holds JSON or nodes. One list of members may occur in several places of an emitted schema; references never do.
 #[derive(Debug)]
 pub(crate) struct Arena(Bump);
 
@@ -18,20 +18,20 @@ impl Default for Arena {
 impl Arena {
     /// An arena for a document of so many bytes.
     pub(crate) fn for_text(bytes: usize) -> Self {
-        Self::with_room(bytes.saturating_mul(ROOM_PER_BYTE))
+        Self::with_capacity(bytes.saturating_mul(ROOM_PER_BYTE))
     }
 
-    /// An arena for the graph that is read from what lies in another one.
+    /// An arena for the graph of the JSON in another arena.
     pub(crate) fn for_graph_of(document: &Self) -> Self {
-        Self::with_room(document.len() + document.len() / 4)
+        Self::with_capacity(document.len() + document.len() / 4)
     }
 
-    /// An arena for what is printed of so many nodes.
+    /// An arena for the output of so many nodes.
     pub(crate) fn for_nodes(nodes: usize) -> Self {
-        Self::with_room(nodes.saturating_mul(ROOM_PER_NODE))
+        Self::with_capacity(nodes.saturating_mul(ROOM_PER_NODE))
     }
 
-    fn with_room(bytes: usize) -> Self {
+    fn with_capacity(bytes: usize) -> Self {
         Self(Bump::with_capacity(bytes.clamp(SMALLEST, LARGEST)))
     }
 
@@ -101,7 +101,9 @@ impl Arena {
 
     /// A list of these items: the given one where it has the same, so that what stays as it is takes no room.
     pub(crate) fn arr_like<'a>(&'a self, items: &[Json<'a>], given: Option<&Json<'a>>) -> Json<'a> {
-        let same = |own: &[Json<'a>]| own.len() == items.len() && own.iter().zip(items).all(|(own, item)| own.is(item));
+        let same = |own: &[Json<'a>]| {
+            own.len() == items.len() && own.iter().zip(items).all(|(own, item)| own.is_identical(item))
+        };
         let given = given.and_then(Json::as_arr).filter(|own| same(own));
         given.map_or_else(|| self.arr(items), Json::Arr)
     }
@@ -119,7 +121,7 @@ impl Arena {
     /// An object with these members: the given one where it has the same in any order, so that what stays as it is takes no
     /// room.
     pub(crate) fn obj_like<'a>(&'a self, members: &[Member<'a>], given: Option<&Json<'a>>) -> Json<'a> {
-        let is = |(key, value): &Member<'a>, (other, new): &Member<'a>| key == other && value.is(new);
+        let is = |(key, value): &Member<'a>, (other, new): &Member<'a>| key == other && value.is_identical(new);
         let stays = |(index, own): (usize, &Member<'a>)| {
             members.get(index).is_some_and(|member| is(own, member))
                 || (members.len() <= FEW && members.iter().any(|member| is(own, member)))
@@ -152,7 +154,7 @@ impl Arena {
 /// A document takes about as many bytes for each of its text's.
 const ROOM_PER_BYTE: usize = 3;
 
-/// What is printed of a node takes about as many bytes.
+/// About the size of an emitted node.
 const ROOM_PER_NODE: usize = 128;
 
 /// The first piece of room is at least so large.

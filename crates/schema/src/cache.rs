@@ -30,25 +30,25 @@ const LISTS: usize = 16;
 /// ```
 pub struct FitCache {
     capacity: usize,
-    state: Mutex<State>,
+    state: Mutex<CacheState>,
     /// Whole lists, the one that was used last first: an agent sends the same tools again and again.
-    lists: Mutex<VecDeque<Arc<List>>>,
+    lists: Mutex<VecDeque<Arc<CachedList>>>,
 }
 
 /// A list of tools, and what came of it.
-struct List {
+struct CachedList {
     settings: String,
     tools: ToolList,
     fitted: Arc<FittedTools>,
 }
 
-/// A tool to be fitted, where it stands.
+/// A borrowed tool to be fitted.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ToolRef<'a> {
     /// The name as the caller gave it.
     pub name: &'a str,
-    /// What the model is told about it.
+    /// The description for the model.
     pub description: Option<&'a str>,
     /// The schema of its arguments.
     pub schema: &'a Value,
@@ -105,14 +105,14 @@ impl From<ToolRef<'_>> for ToolEntry {
 }
 
 #[derive(Default)]
-struct State {
-    entries: HashMap<u64, Entry>,
+struct CacheState {
+    entries: HashMap<u64, CachedFit>,
     /// Keys from the oldest to the newest.
     order: VecDeque<u64>,
 }
 
-struct Entry {
-    /// What the key was made of: two schemas may share a hash.
+struct CachedFit {
+    /// The input of the key: two schemas may share a hash.
     schema: Value,
     settings: String,
     fitted: Arc<Fitted>,
@@ -146,7 +146,7 @@ impl FitCache {
             return Ok(known);
         }
         let fitted = Arc::new(fit(schema, dialect, options)?);
-        self.keep(key, Entry { schema: schema.clone(), settings, fitted: Arc::clone(&fitted) });
+        self.keep(key, CachedFit { schema: schema.clone(), settings, fitted: Arc::clone(&fitted) });
         Ok(fitted)
     }
 
@@ -166,7 +166,7 @@ impl FitCache {
         let list: ToolList = tools.iter().copied().map(ToolEntry::from).collect();
         let fitted = Arc::new(self.fit_tools(&list, dialect, options));
         if remembers {
-            let list = Arc::new(List { settings, tools: list, fitted: Arc::clone(&fitted) });
+            let list = Arc::new(CachedList { settings, tools: list, fitted: Arc::clone(&fitted) });
             let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
             lists.push_front(list);
             lists.truncate(LISTS);
@@ -176,9 +176,9 @@ impl FitCache {
 
     fn find_list(&self, tools: &[ToolRef<'_>], settings: &str) -> Option<Arc<FittedTools>> {
         // Compared outside of the lock: whoever sends other tools does not wait.
-        let known: Vec<Arc<List>> = {
+        let known: Vec<Arc<CachedList>> = {
             let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-            let alike = |list: &&Arc<List>| list.settings == settings && list.tools.tools.len() == tools.len();
+            let alike = |list: &&Arc<CachedList>| list.settings == settings && list.tools.tools.len() == tools.len();
             lists.iter().filter(alike).cloned().collect()
         };
         let found =
@@ -197,7 +197,7 @@ impl FitCache {
         self.locked(|state| state.entries.len())
     }
 
-    /// Whether none is.
+    /// True while it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -209,7 +209,7 @@ impl FitCache {
         })
     }
 
-    fn keep(&self, key: u64, entry: Entry) {
+    fn keep(&self, key: u64, entry: CachedFit) {
         self.locked(|state| {
             if state.entries.insert(key, entry).is_none() {
                 state.order.push_back(key);
@@ -223,7 +223,7 @@ impl FitCache {
     }
 
     /// A thread that panicked left whole entries behind, so a poisoned lock is still good.
-    fn locked<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+    fn locked<T>(&self, work: impl FnOnce(&mut CacheState) -> T) -> T {
         work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -234,7 +234,7 @@ impl fmt::Debug for FitCache {
     }
 }
 
-/// Whether two values are written the same. The order of keys counts.
+/// Equality that respects the order of keys.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
@@ -256,7 +256,7 @@ fn fingerprint(schema: &Value, settings: &str) -> u64 {
     hasher.finish()
 }
 
-/// The order of keys counts: it is part of what is fitted.
+/// Respects the order of keys, which fitting keeps.
 fn hash_value(value: &Value, hasher: &mut impl Hasher) {
     match value {
         Value::Null => 0_u8.hash(hasher),

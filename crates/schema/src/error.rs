@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::json::{Beyond, Unread};
+use crate::json::{ExceededBound, JsonError};
 
 /// Why a schema could not be read, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct ReadError {
 pub enum ReadErrorKind {
     /// The text is not JSON, or has a key twice.
     Json,
-    /// A value stands where a schema must stand.
+    /// A value that is no schema where one is needed.
     NotASchema,
     /// The document has more values than the limits allow.
     TooLarge,
@@ -26,7 +26,7 @@ pub enum ReadErrorKind {
     TooDeep,
     /// There is no dialect of that id.
     UnknownDialect,
-    /// A reference leads nowhere, and the caller asked for that to be an error.
+    /// A dangling reference, with [`Unresolved::Refuse`](crate::Unresolved).
     Unresolved,
 }
 
@@ -35,11 +35,11 @@ impl ReadError {
         Self { kind, at, detail: detail.into() }
     }
 
-    pub(crate) fn json(error: &Unread) -> Self {
-        let kind = match error.beyond {
+    pub(crate) fn json(error: &JsonError) -> Self {
+        let kind = match error.exceeded {
             None => ReadErrorKind::Json,
-            Some(Beyond::Values) => ReadErrorKind::TooLarge,
-            Some(Beyond::Depth) => ReadErrorKind::TooDeep,
+            Some(ExceededBound::Values) => ReadErrorKind::TooLarge,
+            Some(ExceededBound::Depth) => ReadErrorKind::TooDeep,
         };
         Self::new(kind, String::new(), error.to_string())
     }
@@ -48,7 +48,7 @@ impl ReadError {
         Self::new(ReadErrorKind::UnknownDialect, String::new(), format!("`{id}` is not a dialect"))
     }
 
-    /// What kind of error it is.
+    /// The kind of error.
     pub fn kind(&self) -> ReadErrorKind {
         self.kind
     }

@@ -29,7 +29,7 @@ impl<T: Copy> NodeMap<T> {
         self.0.get(index(id.0)).copied().flatten()
     }
 
-    /// Sets what a node has, and returns what it had.
+    /// Returns the previous value.
     pub(crate) fn insert(&mut self, id: NodeId, value: T) -> Option<T> {
         let index = index(id.0);
         if index >= self.0.len() {
@@ -44,32 +44,31 @@ impl<T: Copy> NodeMap<T> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node<'g, 'd> {
     pub(crate) place: Option<Place>,
-    /// What the node was read from. It may have been changed since.
+    /// The JSON that the node was read from. The node may have changed since.
     pub(crate) source: Option<&'d Json<'d>>,
     pub(crate) types: Option<Types>,
-    /// Whether the one value was written as `const`.
-    pub(crate) constant: bool,
+    pub(crate) is_const: bool,
     /// The schema that this one refers to.
     pub(crate) target: Option<NodeId>,
-    pub(crate) rules: Asked<'g, 'd>,
-    pub(crate) notes: &'g [Note<'d>],
+    pub(crate) rules: NodeRules<'g, 'd>,
+    pub(crate) annotations: &'g [Annotation<'d>],
 }
 
-/// What a node asks beside types. Most ask nothing or one kind of thing, and take no room for the others.
+/// The rules of a node beside its types. Most nodes have none or one kind, so only those are stored.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Asked<'g, 'd> {
+pub(crate) enum NodeRules<'g, 'd> {
     Nothing,
     Number(&'g NumberRules<'g, 'd>),
     Text(&'g TextRules<'g, 'd>),
     Array(&'g ArrayRules<'g>),
     Object(&'g ObjectRules<'g, 'd>),
     Logic(&'g Logic<'g, 'd>),
-    Several(&'g Rules<'g, 'd>),
+    Several(&'g RuleSet<'g, 'd>),
 }
 
-/// Everything that may be asked beside types, side by side.
+/// All rules of a node beside its types.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rules<'g, 'd> {
+pub(crate) struct RuleSet<'g, 'd> {
     pub(crate) values: Option<&'g [&'d Json<'d>]>,
     pub(crate) formats: &'g [&'d str],
     pub(crate) number: Option<&'g NumberRules<'g, 'd>>,
@@ -88,21 +87,22 @@ pub(crate) struct Bound {
 
 /// A side of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum BoundSide {
     Lower,
     Upper,
 }
 
 impl Bound {
     /// The bound that leaves fewer numbers.
-    pub(crate) fn tighter(self, other: Self, side: Side) -> Self {
+    pub(crate) fn tighter(self, other: Self, side: BoundSide) -> Self {
         let (own, new) = (self.value.as_f64(), other.value.as_f64());
-        let first = if own.total_cmp(&new).is_eq() { self.exclusive } else { (own > new) == (side == Side::Lower) };
+        let first =
+            if own.total_cmp(&new).is_eq() { self.exclusive } else { (own > new) == (side == BoundSide::Lower) };
         if first { self } else { other }
     }
 }
 
-/// What is asked of numbers.
+/// The rules for numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NumberRules<'g, 'd> {
     pub(crate) min: Option<Bound>,
@@ -110,7 +110,7 @@ pub(crate) struct NumberRules<'g, 'd> {
     pub(crate) multiples: &'g [&'d Json<'d>],
 }
 
-/// What is asked of strings.
+/// The rules for strings.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TextRules<'g, 'd> {
     pub(crate) min: u64,
@@ -118,7 +118,7 @@ pub(crate) struct TextRules<'g, 'd> {
     pub(crate) patterns: &'g [&'d str],
 }
 
-/// What is asked of arrays.
+/// The rules for arrays.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ArrayRules<'g> {
     pub(crate) prefix: &'g [NodeId],
@@ -138,7 +138,7 @@ pub(crate) struct Contains {
     pub(crate) max: Option<u64>,
 }
 
-/// What is asked of objects.
+/// The rules for objects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObjectRules<'g, 'd> {
     pub(crate) properties: &'g [(&'d str, NodeId)],
@@ -148,7 +148,7 @@ pub(crate) struct ObjectRules<'g, 'd> {
     pub(crate) rare: &'g RareRules<'g, 'd>,
 }
 
-/// What is asked of few objects; the others share that nothing is.
+/// Rules that few objects have; the others share one empty value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RareRules<'g, 'd> {
     pub(crate) patterns: &'g [(&'d str, NodeId)],
@@ -179,20 +179,19 @@ impl<'d> ObjectRules<'_, 'd> {
 impl<'g> RareRules<'g, '_> {
     const NONE: Self = Self { patterns: &[], names: &[], min: 0, max: None, needs: &[], dependents: &[] };
 
-    /// Whether nothing is asked.
-    pub(crate) fn are_none(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         let Self { patterns, names, min, max, needs, dependents } = self;
         let lists = patterns.is_empty() && names.is_empty() && needs.is_empty() && dependents.is_empty();
         lists && *min == 0 && max.is_none()
     }
 
     /// The same in the arena.
-    pub(crate) fn kept(self, arena: &'g Arena) -> &'g Self {
-        if self.are_none() { &Self::NONE } else { arena.keep(self) }
+    pub(crate) fn store_in(self, arena: &'g Arena) -> &'g Self {
+        if self.is_empty() { &Self::NONE } else { arena.keep(self) }
     }
 }
 
-/// What is said through other schemas about the same value.
+/// Rules by other schemas for the same value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Logic<'g, 'd> {
     pub(crate) all: &'g [NodeId],
@@ -202,13 +201,12 @@ pub(crate) struct Logic<'g, 'd> {
 }
 
 impl<'g> Logic<'g, '_> {
-    /// The same in the arena; nothing where nothing is said.
-    pub(crate) fn kept(self, arena: &'g Arena) -> Option<&'g Self> {
-        (!self.is_silent()).then(|| arena.keep(self))
+    /// `None` where empty.
+    pub(crate) fn store_in(self, arena: &'g Arena) -> Option<&'g Self> {
+        (!self.is_empty()).then(|| arena.keep(self))
     }
 
-    /// Whether nothing is said.
-    pub(crate) fn is_silent(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty() && self.unions.is_empty() && self.nots.is_empty() && self.conditions.is_empty()
     }
 }
@@ -232,27 +230,27 @@ pub(crate) struct Condition<'d> {
 
 /// An annotation, or a key that no draft knows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Note<'d> {
-    pub(crate) key: NoteKey<'d>,
+pub(crate) struct Annotation<'d> {
+    pub(crate) key: AnnotationKey<'d>,
     pub(crate) value: &'d Json<'d>,
 }
 
-/// What a [`Note`] is called.
+/// What a [`Annotation`] is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum NoteKey<'d> {
+pub(crate) enum AnnotationKey<'d> {
     Kw(Kw),
     Unknown(&'d str),
 }
 
-impl<'g, 'd> Asked<'g, 'd> {
+impl<'g, 'd> NodeRules<'g, 'd> {
     /// Where all of several are; none where there are not several.
-    fn several(self) -> &'g Rules<'g, 'd> {
-        if let Self::Several(rules) = self { rules } else { &Rules::NONE }
+    fn several(self) -> &'g RuleSet<'g, 'd> {
+        if let Self::Several(rules) = self { rules } else { &RuleSet::NONE }
     }
 
     /// All of it, to be changed and kept again.
-    pub(crate) fn all(self) -> Rules<'g, 'd> {
-        Rules {
+    pub(crate) fn all(self) -> RuleSet<'g, 'd> {
+        RuleSet {
             values: self.values(),
             formats: self.formats(),
             number: self.number(),
@@ -291,37 +289,37 @@ impl<'g, 'd> Asked<'g, 'd> {
         if let Self::Logic(own) = self { Some(own) } else { self.several().logic }
     }
 
-    /// Whether nothing is asked that speaks of values of some types only.
-    fn is_none_of_one_type(self) -> bool {
+    /// True without rules for numbers, strings, arrays or objects.
+    fn has_no_typed_rules(self) -> bool {
         match self {
             Self::Nothing | Self::Logic(_) => true,
             Self::Number(_) | Self::Text(_) | Self::Array(_) | Self::Object(_) => false,
-            Self::Several(rules) => rules.are_none_of_one_type(),
+            Self::Several(rules) => rules.has_no_typed_rules(),
         }
     }
 }
 
-impl<'g, 'd> Rules<'g, 'd> {
+impl<'g, 'd> RuleSet<'g, 'd> {
     const NONE: Self =
         Self { values: None, formats: &[], number: None, text: None, array: None, object: None, logic: None };
 
     /// The same as a node keeps it.
-    pub(crate) fn kept(self, arena: &'g Arena) -> Asked<'g, 'd> {
+    pub(crate) fn store_in(self, arena: &'g Arena) -> NodeRules<'g, 'd> {
         let Self { values, formats, number, text, array, object, logic } = self;
         match (number, text, array, object, logic) {
-            _ if values.is_some() || !formats.is_empty() => Asked::Several(arena.keep(self)),
-            (None, None, None, None, None) => Asked::Nothing,
-            (Some(own), None, None, None, None) => Asked::Number(own),
-            (None, Some(own), None, None, None) => Asked::Text(own),
-            (None, None, Some(own), None, None) => Asked::Array(own),
-            (None, None, None, Some(own), None) => Asked::Object(own),
-            (None, None, None, None, Some(own)) => Asked::Logic(own),
-            _ => Asked::Several(arena.keep(self)),
+            _ if values.is_some() || !formats.is_empty() => NodeRules::Several(arena.keep(self)),
+            (None, None, None, None, None) => NodeRules::Nothing,
+            (Some(own), None, None, None, None) => NodeRules::Number(own),
+            (None, Some(own), None, None, None) => NodeRules::Text(own),
+            (None, None, Some(own), None, None) => NodeRules::Array(own),
+            (None, None, None, Some(own), None) => NodeRules::Object(own),
+            (None, None, None, None, Some(own)) => NodeRules::Logic(own),
+            _ => NodeRules::Several(arena.keep(self)),
         }
     }
 
-    /// Whether nothing is asked that speaks of values of some types only.
-    fn are_none_of_one_type(&self) -> bool {
+    /// True without rules for numbers, strings, arrays or objects.
+    fn has_no_typed_rules(&self) -> bool {
         self.formats.is_empty()
             && self.number.is_none()
             && self.text.is_none()
@@ -337,25 +335,25 @@ impl Default for Node<'_, '_> {
 }
 
 impl<'g, 'd> Node<'g, 'd> {
-    /// A node that asks nothing.
+    /// A node without rules.
     const NONE: Self = Self {
         place: None,
         source: None,
         types: None,
-        constant: false,
+        is_const: false,
         target: None,
-        rules: Asked::Nothing,
-        notes: &[],
+        rules: NodeRules::Nothing,
+        annotations: &[],
     };
 
     /// The same with other rules.
-    pub(crate) fn asking(self, rules: Rules<'g, 'd>, arena: &'g Arena) -> Self {
-        Self { rules: rules.kept(arena), ..self }
+    pub(crate) fn with_rules(self, rules: RuleSet<'g, 'd>, arena: &'g Arena) -> Self {
+        Self { rules: rules.store_in(arena), ..self }
     }
 
     /// The same with other logic.
     pub(crate) fn with_logic(self, logic: Logic<'g, 'd>, arena: &'g Arena) -> Self {
-        self.asking(Rules { logic: logic.kept(arena), ..self.rules.all() }, arena)
+        self.with_rules(RuleSet { logic: logic.store_in(arena), ..self.rules.all() }, arena)
     }
 
     /// The same without its unions.
@@ -363,22 +361,20 @@ impl<'g, 'd> Node<'g, 'd> {
         self.rules.logic().map_or(self, |logic| self.with_logic(Logic { unions: &[], ..*logic }, arena))
     }
 
-    /// The types a value may have, as far as this node itself says.
+    /// The types of this node itself, not of its logic.
     pub(crate) fn types(&self) -> Types {
         self.types.unwrap_or(Types::ANY)
     }
 
-    /// Whether the node asks nothing of a value.
     pub(crate) fn is_any(&self) -> bool {
-        self.types() == Types::ANY && self.asks_only_types()
+        self.types() == Types::ANY && self.has_only_types()
     }
 
-    /// Whether the node asks nothing but a type.
-    pub(crate) fn asks_only_types(&self) -> bool {
+    pub(crate) fn has_only_types(&self) -> bool {
         self.target.is_none() && self.rules.logic().is_none() && self.has_no_rules()
     }
 
-    /// How many things the node holds: about what it costs to copy or merge it.
+    /// About the cost of copying or merging the node.
     pub(crate) fn weight(&self) -> usize {
         let values = self.rules.values().map_or(0, |values| values.len() / 8);
         let object = self.rules.object().map_or(0, |rules| {
@@ -393,7 +389,7 @@ impl<'g, 'd> Node<'g, 'd> {
         1 + values + object + array + logic
     }
 
-    /// Whether the node holds nothing but annotations beside its reference or logic.
+    /// True without types and rules beside a reference or logic.
     pub(crate) fn is_bare(&self) -> bool {
         self.types.is_none() && self.has_no_rules()
     }
@@ -402,23 +398,22 @@ impl<'g, 'd> Node<'g, 'd> {
         self.rules.values().is_none() && self.has_no_rules_beside_values()
     }
 
-    /// Whether nothing is asked of values but which they are and what types they have, as far as this node itself says.
+    /// True without rules beside types and listed values.
     pub(crate) fn has_no_rules_beside_values(&self) -> bool {
-        self.rules.is_none_of_one_type()
+        self.rules.has_no_typed_rules()
     }
 
-    /// Whether the node is a reference and nothing else.
     pub(crate) fn is_alias(&self) -> bool {
-        self.target.is_some() && self.is_bare() && self.rules.logic().is_none() && self.notes.is_empty()
+        self.target.is_some() && self.is_bare() && self.rules.logic().is_none() && self.annotations.is_empty()
     }
 
-    /// What the caller wrote behind a keyword, which need not be asked any more.
+    /// The value of a keyword in the caller's schema.
     pub(crate) fn written(&self, kw: Kw) -> Option<&'d Json<'d>> {
         self.source?.get(kw.name())
     }
 
     pub(crate) fn note(&self, kw: Kw) -> Option<&'d Json<'d>> {
-        self.notes.iter().find(|note| note.key == NoteKey::Kw(kw)).map(|note| note.value)
+        self.annotations.iter().find(|note| note.key == AnnotationKey::Kw(kw)).map(|note| note.value)
     }
 
     pub(crate) fn unions(&self) -> &'g [Union<'g>] {
@@ -427,40 +422,40 @@ impl<'g, 'd> Node<'g, 'd> {
 
     /// The node as it was written, where it is still that: one type of values without parts, and annotations.
     pub(crate) fn as_written(&self) -> Option<&'d Json<'d>> {
-        let scalar = !self.types?.meets(Types::ARRAY.or(Types::OBJECT));
-        let name = self.types?.name().filter(|_| scalar && self.asks_only_types())?;
+        let scalar = !self.types?.intersects(Types::ARRAY.or(Types::OBJECT));
+        let name = self.types?.name().filter(|_| scalar && self.has_only_types())?;
         let source = self.source?;
-        let members = source.as_obj().filter(|members| members.len() == self.notes.len() + 1)?;
-        let mut notes = self.notes.iter();
+        let members = source.as_obj().filter(|members| members.len() == self.annotations.len() + 1)?;
+        let mut annotations = self.annotations.iter();
         let same = members.iter().all(|(key, value)| match Kw::of(key) {
             Some(Kw::Type) => value.as_str() == Some(name),
-            Some(_) | None => notes.next().is_some_and(|note| std::ptr::eq(note.value, value)),
+            Some(_) | None => annotations.next().is_some_and(|note| std::ptr::eq(note.value, value)),
         });
         same.then_some(source)
     }
 
-    /// Restricts the node to types, dropping the rules that then speak of nothing.
+    /// Restricts the node to types, and drops the rules for other types.
     pub(crate) fn restrict(&mut self, types: Types, arena: &'g Arena) {
         let types = self.types().and(types);
         let mut rules = self.rules.all();
         self.types = Some(types);
-        if !types.meets(Types::NUMBER) {
+        if !types.intersects(Types::NUMBER) {
             rules.number = None;
         }
-        if !types.meets(Types::STRING) {
+        if !types.intersects(Types::STRING) {
             rules.text = None;
-            if !types.meets(Types::NUMBER) {
+            if !types.intersects(Types::NUMBER) {
                 rules.formats = &[];
             }
         }
-        if !types.meets(Types::ARRAY) {
+        if !types.intersects(Types::ARRAY) {
             rules.array = None;
         }
-        if !types.meets(Types::OBJECT) {
+        if !types.intersects(Types::OBJECT) {
             rules.object = None;
         }
-        rules.values = rules.values.map(|values| arena.filtered(values, |value| types.meets(Types::of(value))));
-        self.rules = rules.kept(arena);
+        rules.values = rules.values.map(|values| arena.filtered(values, |value| types.intersects(Types::of(value))));
+        self.rules = rules.store_in(arena);
     }
 }
 
@@ -468,22 +463,21 @@ impl<'g, 'd> Node<'g, 'd> {
 #[derive(Debug)]
 pub(crate) struct Graph<'g, 'd, 'b> {
     arena: &'g Arena,
-    /// The nodes of the graph that this one goes on from.
+    /// The nodes of the graph that this one extends.
     below: &'b [&'g Node<'g, 'd>],
     nodes: Vec<&'g Node<'g, 'd>>,
 }
 
-/// What stands for every node that is not known yet.
+/// The placeholder for reserved nodes.
 static UNKNOWN: Node<'static, 'static> = Node::NONE;
 
 impl<'g, 'd> Graph<'g, 'd, '_> {
-    /// An empty graph with room for so many nodes.
-    pub(crate) fn with_room(nodes: usize, arena: &'g Arena) -> Self {
+    pub(crate) fn with_capacity(nodes: usize, arena: &'g Arena) -> Self {
         Self { arena, below: &[], nodes: Vec::with_capacity(nodes) }
     }
 
     /// A graph that begins as this one is.
-    pub(crate) fn layer(&self) -> Graph<'g, 'd, '_> {
+    pub(crate) fn extend_graph(&self) -> Graph<'g, 'd, '_> {
         debug_assert!(self.below.is_empty(), "one layer above what was read is all there is");
         Graph { arena: self.arena, below: &self.nodes, nodes: Vec::new() }
     }

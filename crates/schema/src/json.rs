@@ -98,13 +98,13 @@ impl fmt::Display for Num {
 
 /// Why a document could not be read.
 #[derive(Debug)]
-pub(crate) struct Unread {
+pub(crate) struct JsonError {
     error: serde_json::Error,
     /// The bound that it is beyond, where that is why.
-    pub(crate) beyond: Option<Beyond>,
+    pub(crate) exceeded: Option<ExceededBound>,
 }
 
-impl fmt::Display for Unread {
+impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)
     }
@@ -112,12 +112,12 @@ impl fmt::Display for Unread {
 
 /// Which of the bounds a document is beyond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beyond {
+pub(crate) enum ExceededBound {
     Depth,
     Values,
 }
 
-/// What a document may cost to read.
+/// Bounds on the size of a document.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) depth: usize,
@@ -126,22 +126,23 @@ pub(crate) struct Bounds {
 
 impl<'a> Json<'a> {
     /// Reads JSON text.
-    pub(crate) fn from_text(text: &'a str, bounds: Bounds, arena: &'a Arena) -> Result<Self, Unread> {
+    pub(crate) fn from_text(text: &'a str, bounds: Bounds, arena: &'a Arena) -> Result<Self, JsonError> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         deserializer.disable_recursion_limit();
-        let mut desk = Desk::new(bounds, arena);
-        let json = Seed { depth: bounds.depth, desk: &mut desk }.deserialize(&mut deserializer);
-        json.and_then(|json| deserializer.end().map(|()| json)).map_err(|error| Unread { error, beyond: desk.beyond })
+        let mut state = ParseState::new(bounds, arena);
+        let json = JsonSeed { depth: bounds.depth, state: &mut state }.deserialize(&mut deserializer);
+        json.and_then(|json| deserializer.end().map(|()| json))
+            .map_err(|error| JsonError { error, exceeded: state.exceeded })
     }
 
     /// An object without members.
     pub(crate) const EMPTY: Self = Self::Obj(&[]);
 
     /// Borrows a value that is already parsed.
-    pub(crate) fn from_value(value: &'a Value, bounds: Bounds, arena: &'a Arena) -> Result<Self, Unread> {
-        let mut desk = Desk::new(bounds, arena);
-        let json = Seed { depth: bounds.depth, desk: &mut desk }.deserialize(value);
-        json.map_err(|error| Unread { error, beyond: desk.beyond })
+    pub(crate) fn from_value(value: &'a Value, bounds: Bounds, arena: &'a Arena) -> Result<Self, JsonError> {
+        let mut state = ParseState::new(bounds, arena);
+        let json = JsonSeed { depth: bounds.depth, state: &mut state }.deserialize(value);
+        json.map_err(|error| JsonError { error, exceeded: state.exceeded })
     }
 
     pub(crate) fn as_str(&self) -> Option<&'a str> {
@@ -184,7 +185,7 @@ impl<'a> Json<'a> {
         self.as_obj()?.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
-    /// Calls a function for every text that stands under a key anywhere within.
+    /// Calls a function for every string under a key, at any depth.
     pub(crate) fn each_text(&self, key: &str, visit: &mut dyn FnMut(&'a str)) {
         match self {
             Self::Obj(members) => {
@@ -200,18 +201,17 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether a key anywhere within begins so.
-    pub(crate) fn has_key_like(&self, start: &str) -> bool {
+    pub(crate) fn has_key_starting(&self, start: &str) -> bool {
         match self {
             Self::Obj(members) => {
-                members.iter().any(|(key, value)| key.starts_with(start) || value.has_key_like(start))
+                members.iter().any(|(key, value)| key.starts_with(start) || value.has_key_starting(start))
             }
-            Self::Arr(items) => items.iter().any(|item| item.has_key_like(start)),
+            Self::Arr(items) => items.iter().any(|item| item.has_key_starting(start)),
             Self::Null | Self::Bool(_) | Self::Num(_) | Self::Str(_) => false,
         }
     }
 
-    /// Whether two values are equal as JSON Schema sees it: `1` and `1.0` are one number, key order does not count.
+    /// Equality of JSON Schema: `1` and `1.0` are one number, key order does not count.
     pub(crate) fn same(&self, other: &Json<'_>) -> bool {
         match (self, other) {
             (Self::Num(a), Json::Num(b)) => a == b || a.as_f64().partial_cmp(&b.as_f64()) == Some(Ordering::Equal),
@@ -225,7 +225,7 @@ impl<'a> Json<'a> {
     }
 
     /// A number that values have in common if they are [`same`](Self::same).
-    fn likeness(&self) -> u64 {
+    fn structural_hash(&self) -> u64 {
         let one = |value: &dyn Fn(&mut foldhash::fast::FoldHasher<'static>)| {
             let mut hasher = FixedState::default().build_hasher();
             value(&mut hasher);
@@ -237,16 +237,16 @@ impl<'a> Json<'a> {
             // Zero has one likeness, whatever its sign.
             Self::Num(number) => one(&|hasher| (number.as_f64() + 0.0).to_bits().hash(hasher)),
             Self::Str(text) => one(&|hasher| text.hash(hasher)),
-            Self::Arr(items) => one(&|hasher| items.iter().for_each(|item| item.likeness().hash(hasher))),
+            Self::Arr(items) => one(&|hasher| items.iter().for_each(|item| item.structural_hash().hash(hasher))),
             Self::Obj(members) => members
                 .iter()
-                .map(|(key, value)| one(&|hasher| (key, value.likeness()).hash(hasher)))
+                .map(|(key, value)| one(&|hasher| (key, value.structural_hash()).hash(hasher)))
                 .fold(3, u64::wrapping_add),
         }
     }
 
-    /// Whether two values are the same, without a look at what they hold: lists and objects are if they lie in one place.
-    pub(crate) fn is(&self, other: &Json<'_>) -> bool {
+    /// Shallow equality: lists and objects are compared by address.
+    pub(crate) fn is_identical(&self, other: &Json<'_>) -> bool {
         match (self, other) {
             (Self::Arr(a), Json::Arr(b)) => a.as_ptr() == b.as_ptr() && a.len() == b.len(),
             (Self::Obj(a), Json::Obj(b)) => a.as_ptr() == b.as_ptr() && a.len() == b.len(),
@@ -285,13 +285,13 @@ impl<'a> Json<'a> {
 
 /// Values of which no two are the same. Few are compared pair by pair, more are looked up.
 #[derive(Default)]
-pub(crate) struct Distinct<'a> {
+pub(crate) struct DistinctValues<'a> {
     values: Vec<Json<'a>>,
     places: foldhash::HashMap<u64, Vec<usize>>,
 }
 
-impl<'a> Distinct<'a> {
-    /// Adds a value; says whether it is a new one.
+impl<'a> DistinctValues<'a> {
+    /// Returns true for a new value.
     pub(crate) fn add(&mut self, value: Json<'a>) -> bool {
         if self.values.len() < FEW {
             if self.values.iter().any(|own| own.same(&value)) {
@@ -300,14 +300,14 @@ impl<'a> Distinct<'a> {
         } else {
             if self.places.is_empty() {
                 for (place, own) in self.values.iter().enumerate() {
-                    self.places.entry(own.likeness()).or_default().push(place);
+                    self.places.entry(own.structural_hash()).or_default().push(place);
                 }
             }
-            let alike = self.places.entry(value.likeness()).or_default();
-            if alike.iter().any(|place| self.values.get(*place).is_some_and(|own| own.same(&value))) {
+            let same_hash = self.places.entry(value.structural_hash()).or_default();
+            if same_hash.iter().any(|place| self.values.get(*place).is_some_and(|own| own.same(&value))) {
                 return false;
             }
-            alike.push(self.values.len());
+            same_hash.push(self.values.len());
         }
         self.values.push(value);
         true
@@ -397,7 +397,7 @@ impl fmt::Display for Json<'_> {
     }
 }
 
-/// What stands between the quotes of a string, of which something needs a backslash.
+/// Writes the content of a string with escapes.
 #[inline(never)]
 fn push_escaped(text: &str, out: &mut String) {
     let mut rest = text;
@@ -441,7 +441,7 @@ fn has_any(bytes: &[u8], may_be: impl Fn(u64) -> u64) -> bool {
     bytes.iter().any(|byte| marks([*byte; 8]))
 }
 
-/// Where the first byte of a kind stands.
+/// The position of the first byte of a kind.
 fn first_of(bytes: &[u8], may_be: impl Fn(u64) -> u64) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
@@ -470,7 +470,6 @@ fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (ONES * u64::from(byte)), 1)
 }
 
-/// Whether no text stands twice in a list of texts.
 pub(crate) fn are_distinct_texts(texts: &[Json<'_>]) -> bool {
     if texts.len() < SCANNED_FOR_DUPLICATES {
         return texts.iter().enumerate().all(|(index, text)| !texts.iter().skip(index + 1).any(|other| other == text));
@@ -499,7 +498,7 @@ pub(crate) fn push_token(pointer: &mut String, token: &str) {
 }
 
 /// The reference tokens of a JSON Pointer fragment, percent signs and tildes undone.
-pub(crate) fn pointer_tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
+pub fn pointer_tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
     pointer.split('/').skip(1).map(|token| {
         if !token.contains('%') {
             return unescaped(token);
@@ -508,8 +507,8 @@ pub(crate) fn pointer_tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>
     })
 }
 
-/// What a token of a JSON Pointer says.
-pub(crate) fn unescaped(token: &str) -> Cow<'_, str> {
+/// Undoes the escapes of a JSON Pointer token.
+pub fn unescaped(token: &str) -> Cow<'_, str> {
     if token.contains('~') { Cow::Owned(token.replace("~1", "/").replace("~0", "~")) } else { Cow::Borrowed(token) }
 }
 
@@ -534,21 +533,21 @@ fn percent_decoded(text: &str) -> Cow<'_, str> {
 }
 
 /// Where containers wait until they are whole, so that each is allocated once and at its size.
-struct Desk<'de> {
+struct ParseState<'de> {
     /// How many values may still come.
     left: usize,
     /// The bound that was passed.
-    beyond: Option<Beyond>,
+    exceeded: Option<ExceededBound>,
     items: Vec<Json<'de>>,
     members: Vec<Member<'de>>,
     arena: &'de Arena,
 }
 
-impl<'de> Desk<'de> {
+impl<'de> ParseState<'de> {
     fn new(bounds: Bounds, arena: &'de Arena) -> Self {
         Self {
             left: bounds.values,
-            beyond: None,
+            exceeded: None,
             items: Vec::with_capacity(32),
             members: Vec::with_capacity(24),
             arena,
@@ -556,36 +555,36 @@ impl<'de> Desk<'de> {
     }
 }
 
-struct Seed<'s, 'de> {
+struct JsonSeed<'s, 'de> {
     depth: usize,
-    desk: &'s mut Desk<'de>,
+    state: &'s mut ParseState<'de>,
 }
 
-impl<'s, 'de> Seed<'s, 'de> {
+impl<'s, 'de> JsonSeed<'s, 'de> {
     /// How deep the next level may still be.
-    fn deeper<E: de::Error>(self) -> Result<(usize, &'s mut Desk<'de>), E> {
+    fn deeper<E: de::Error>(self) -> Result<(usize, &'s mut ParseState<'de>), E> {
         let Some(depth) = self.depth.checked_sub(1) else {
-            self.desk.beyond = Some(Beyond::Depth);
+            self.state.exceeded = Some(ExceededBound::Depth);
             return Err(E::custom("the document is nested too deeply"));
         };
-        Ok((depth, self.desk))
+        Ok((depth, self.state))
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Seed<'_, 'de> {
+impl<'de> DeserializeSeed<'de> for JsonSeed<'_, 'de> {
     type Value = Json<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json<'de>, D::Error> {
-        let Some(left) = self.desk.left.checked_sub(1) else {
-            self.desk.beyond = Some(Beyond::Values);
+        let Some(left) = self.state.left.checked_sub(1) else {
+            self.state.exceeded = Some(ExceededBound::Values);
             return Err(de::Error::custom("the document has too many values"));
         };
-        self.desk.left = left;
+        self.state.left = left;
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Seed<'_, 'de> {
+impl<'de> Visitor<'de> for JsonSeed<'_, 'de> {
     type Value = Json<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -617,32 +616,32 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Json<'de>, E> {
-        Ok(self.desk.arena.str(text))
+        Ok(self.state.arena.str(text))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json<'de>, A::Error> {
-        let (depth, desk) = self.deeper()?;
-        let start = desk.items.len();
-        while let Some(item) = seq.next_element_seed(Seed { depth, desk: &mut *desk })? {
-            desk.items.push(item);
+        let (depth, state) = self.deeper()?;
+        let start = state.items.len();
+        while let Some(item) = seq.next_element_seed(JsonSeed { depth, state: &mut *state })? {
+            state.items.push(item);
         }
-        let items = desk.arena.arr(desk.items.get(start..).unwrap_or_default());
-        desk.items.truncate(start);
+        let items = state.arena.arr(state.items.get(start..).unwrap_or_default());
+        state.items.truncate(start);
         Ok(items)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
-        let (depth, desk) = self.deeper()?;
-        let start = desk.members.len();
-        while let Some(key) = map.next_key_seed(Key(desk.arena))? {
-            let before = desk.members.get(start..).unwrap_or_default();
+        let (depth, state) = self.deeper()?;
+        let start = state.members.len();
+        while let Some(key) = map.next_key_seed(KeySeed(state.arena))? {
+            let before = state.members.get(start..).unwrap_or_default();
             if before.len() < SCANNED_FOR_DUPLICATES && before.iter().any(|(other, _)| *other == key) {
                 return Err(de::Error::custom(format_args!("the key `{key}` appears twice in one object")));
             }
-            let value = map.next_value_seed(Seed { depth, desk: &mut *desk })?;
-            desk.members.push((key, value));
+            let value = map.next_value_seed(JsonSeed { depth, state: &mut *state })?;
+            state.members.push((key, value));
         }
-        let members = desk.members.get(start..).unwrap_or_default();
+        let members = state.members.get(start..).unwrap_or_default();
         if members.len() >= SCANNED_FOR_DUPLICATES {
             let mut keys: Vec<&str> = members.iter().map(|(key, _)| *key).collect();
             keys.sort_unstable();
@@ -650,8 +649,8 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
                 return Err(de::Error::custom(format_args!("the key `{key}` appears twice in one object")));
             }
         }
-        let object = desk.arena.obj(members);
-        desk.members.truncate(start);
+        let object = state.arena.obj(members);
+        state.members.truncate(start);
         Ok(object)
     }
 }
@@ -659,9 +658,9 @@ impl<'de> Visitor<'de> for Seed<'_, 'de> {
 /// More than so many keys or texts are sorted once instead of compared pair by pair.
 const SCANNED_FOR_DUPLICATES: usize = 24;
 
-struct Key<'de>(&'de Arena);
+struct KeySeed<'de>(&'de Arena);
 
-impl<'de> DeserializeSeed<'de> for Key<'de> {
+impl<'de> DeserializeSeed<'de> for KeySeed<'de> {
     type Value = &'de str;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'de str, D::Error> {
@@ -669,7 +668,7 @@ impl<'de> DeserializeSeed<'de> for Key<'de> {
     }
 }
 
-impl<'de> Visitor<'de> for Key<'de> {
+impl<'de> Visitor<'de> for KeySeed<'de> {
     type Value = &'de str;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -687,7 +686,7 @@ impl<'de> Visitor<'de> for Key<'de> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Distinct, Json, push_token};
+    use super::{DistinctValues, Json, push_token};
     use crate::arena::Arena;
     use crate::read::Limits;
 
@@ -709,7 +708,7 @@ mod tests {
         let other = |index: usize| format!(r#"{{"c":"x","b":[true,null],"a":{index}.0}}"#);
         let texts: Vec<String> = (0..40).flat_map(|index| [one(index), other(index), one(index / 2)]).collect();
         let arena = Arena::default();
-        let mut distinct = Distinct::default();
+        let mut distinct = DistinctValues::default();
         for text in &texts {
             distinct.add(Json::from_text(text, Limits::default().bounds(), &arena).unwrap());
         }

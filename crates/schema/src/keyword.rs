@@ -1,11 +1,11 @@
-//! The one table of JSON Schema keywords: what each holds, which type it speaks of, and what becomes of it when it must
-//! go. Only this file names keywords as text; everything else says [`Kw`].
+//! The one table of JSON Schema keywords: the kind of value, the types that each applies to, and its role when it must be
+//! dropped. Only this file spells keywords; all others use [`Kw`].
 
 use crate::types::Types;
 
-/// What stands behind a keyword.
+/// The kind of value of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub enum KeywordValue {
     /// One schema.
     Schema,
     /// A list of schemas.
@@ -34,14 +34,14 @@ pub(crate) enum Holds {
     Data,
 }
 
-/// What a keyword is to a reader of the schema.
+/// What happens to a keyword that a dialect refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum KeywordRole {
     /// It shapes the schema: never written into a description.
     Structure,
-    /// A limit a person understands: spilled into the description when it must go.
+    /// A constraint that a person understands: moved into the description.
     Limit,
-    /// An annotation that tells the model something: spilled when it must go.
+    /// An annotation that helps the model: moved into the description.
     Hint,
     /// An annotation without meaning for the model: dropped.
     Remark,
@@ -49,13 +49,14 @@ pub(crate) enum Role {
 
 /// One row of the table.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub struct KeywordInfo {
     pub(crate) kw: Kw,
     pub(crate) name: &'static str,
-    pub(crate) holds: Holds,
-    pub(crate) role: Role,
+    /// The kind of its value.
+    pub holds: KeywordValue,
+    pub(crate) role: KeywordRole,
     /// The types it constrains; all of them where it is not bound to any.
-    pub(crate) speaks_of: Types,
+    pub applies_to: Types,
 }
 
 macro_rules! keywords {
@@ -63,11 +64,11 @@ macro_rules! keywords {
         /// A keyword of JSON Schema, of any draft, or of `OpenAPI` 3.0.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
-        pub(crate) enum Kw { $($kw),* }
+        pub enum Kw { $(#[doc = concat!("`", $name, "`")] $kw),* }
 
         /// Every keyword, in the order in which a node is printed.
-        pub(crate) const TABLE: &[Row] = &[
-            $(Row { kw: Kw::$kw, name: $name, holds: Holds::$holds, role: Role::$role, speaks_of: Types::$speaks }),*
+        pub(crate) const TABLE: &[KeywordInfo] = &[
+            $(KeywordInfo { kw: Kw::$kw, name: $name, holds: KeywordValue::$holds, role: KeywordRole::$role, applies_to: Types::$speaks }),*
         ];
 
         /// How many keywords there are.
@@ -75,7 +76,7 @@ macro_rules! keywords {
 
         impl Kw {
             /// The keyword of that name.
-            pub(crate) fn of(name: &str) -> Option<Self> {
+            pub fn of(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$kw),)* _ => None }
             }
         }
@@ -93,7 +94,7 @@ keywords! {
     Ref "$ref" Text Structure ANY;
     DynamicRef "$dynamicRef" Text Structure ANY;
     RecursiveRef "$recursiveRef" Text Structure ANY;
-    OpenRef "ref" Text Structure ANY;
+    BareRef "ref" Text Structure ANY;
     Comment "$comment" Text Remark ANY;
     Title "title" Text Remark ANY;
     Description "description" Text Hint ANY;
@@ -156,10 +157,10 @@ keywords! {
     ExternalDocs "externalDocs" Data Remark ANY;
     Defs "$defs" SchemaMap Structure ANY;
     Definitions "definitions" SchemaMap Structure ANY;
-    OpenDefs "defs" SchemaMap Structure ANY;
+    BareDefs "defs" SchemaMap Structure ANY;
 }
 
-/// Keys that some generators write in `snake_case`, and the keyword that each stands for (R-A6).
+/// Keywords that some generators write in `snake_case` (R-A6).
 const SNAKE_CASE: &[(&str, Kw)] = &[
     ("any_of", Kw::AnyOf),
     ("all_of", Kw::AllOf),
@@ -182,7 +183,6 @@ const SNAKE_CASE: &[(&str, Kw)] = &[
 ];
 
 impl Kw {
-    /// The keyword that a `snake_case` key stands for.
     pub(crate) fn of_snake_case(name: &str) -> Option<Self> {
         // Keys are short: a plain look is quicker than a search.
         if !name.bytes().any(|byte| byte == b'_') {
@@ -191,21 +191,23 @@ impl Kw {
         SNAKE_CASE.iter().find(|(snake, _)| *snake == name).map(|(_, kw)| *kw)
     }
 
-    pub(crate) fn row(self) -> &'static Row {
+    /// The row of the table.
+    pub fn info(self) -> &'static KeywordInfo {
         #[expect(clippy::indexing_slicing, reason = "the table has one row for each keyword, in declaration order")]
         &TABLE[self as usize]
     }
 
-    pub(crate) fn name(self) -> &'static str {
-        self.row().name
+    /// The name as schemas spell it.
+    pub fn name(self) -> &'static str {
+        self.info().name
     }
 
-    /// Whether the meta-schema of draft 2020-12 says what the keyword holds; others are passed over by its validators.
-    pub(crate) fn is_of_2020(self) -> bool {
+    /// True of keywords of the 2020-12 meta-schema; its validators ignore others.
+    pub(crate) fn is_in_2020_12(self) -> bool {
         const OTHERS: KwSet = KwSet::NONE
             .with(Kw::LegacyId)
-            .with(Kw::OpenRef)
-            .with(Kw::OpenDefs)
+            .with(Kw::BareRef)
+            .with(Kw::BareDefs)
             .with(Kw::Nullable)
             .with(Kw::DivisibleBy)
             .with(Kw::AdditionalItems)
@@ -219,14 +221,14 @@ impl Kw {
         !OTHERS.has(self)
     }
 
-    /// Whether the keyword asks nothing of a value where it stands beside a reference: it is the reference, or holds others' targets.
-    pub(crate) fn is_silent_beside_ref(self) -> bool {
-        matches!(self, Self::Ref | Self::Defs | Self::Definitions | Self::OpenDefs)
+    /// True of the reference itself and of definitions.
+    pub(crate) fn is_ignored_beside_ref(self) -> bool {
+        matches!(self, Self::Ref | Self::Defs | Self::Definitions | Self::BareDefs)
     }
 
-    /// Whether the keyword only annotates and never constrains a value.
-    pub(crate) fn annotates(self) -> bool {
-        matches!(self.row().role, Role::Hint | Role::Remark)
+    /// True of keywords that never constrain a value.
+    pub fn is_annotation(self) -> bool {
+        matches!(self.info().role, KeywordRole::Hint | KeywordRole::Remark)
     }
 }
 
@@ -239,17 +241,21 @@ pub(crate) fn root_definition(reference: &str) -> Option<(Kw, &str)> {
 
 /// The map of definitions at the root into which a reference points, and the rest of the pointer.
 pub(crate) fn within_definitions(reference: &str) -> Option<(Kw, &str)> {
-    let maps = [("#/$defs/", Kw::Defs), ("#/definitions/", Kw::Definitions), ("#/defs/", Kw::OpenDefs)];
+    let maps = [("#/$defs/", Kw::Defs), ("#/definitions/", Kw::Definitions), ("#/defs/", Kw::BareDefs)];
     maps.iter().find_map(|(start, kw)| Some((*kw, reference.strip_prefix(start)?)))
 }
 
-/// The keywords among the tokens of a way from one schema to another; the others are names and indices.
+/// The keywords among the tokens of a path between schemas; the others are names and indices.
 pub(crate) fn keywords_along(tokens: &[String]) -> Vec<Option<Kw>> {
     let mut within = false;
     let keyword = |token: &String| {
         let kw = Kw::of(token).filter(|_| !within);
-        within = kw
-            .is_some_and(|kw| matches!(kw.row().holds, Holds::SchemaMap | Holds::SchemaOrNamesMap | Holds::SchemaList));
+        within = kw.is_some_and(|kw| {
+            matches!(
+                kw.info().holds,
+                KeywordValue::SchemaMap | KeywordValue::SchemaOrNamesMap | KeywordValue::SchemaList
+            )
+        });
         kw
     };
     tokens.iter().map(keyword).collect()
@@ -291,13 +297,13 @@ impl KwSet {
         self.0 == 0
     }
 
-    /// The keywords that ask something only of values that are of none of these types.
+    /// The keywords that constrain other types only.
     pub(crate) fn foreign_to(types: Types) -> Self {
-        const NUMBERS: KwSet = asking_of(Types::NUMBER);
-        const TEXTS: KwSet = asking_of(Types::STRING);
-        const LISTS: KwSet = asking_of(Types::ARRAY);
-        const OBJECTS: KwSet = asking_of(Types::OBJECT);
-        let of = |own: Types, keywords: Self| if own.meets(types) { Self::NONE } else { keywords };
+        const NUMBERS: KwSet = constraining(Types::NUMBER);
+        const TEXTS: KwSet = constraining(Types::STRING);
+        const LISTS: KwSet = constraining(Types::ARRAY);
+        const OBJECTS: KwSet = constraining(Types::OBJECT);
+        let of = |own: Types, keywords: Self| if own.intersects(types) { Self::NONE } else { keywords };
         let scalars = of(Types::NUMBER, NUMBERS).or(of(Types::STRING, TEXTS));
         scalars.or(of(Types::ARRAY, LISTS)).or(of(Types::OBJECT, OBJECTS))
     }
@@ -307,14 +313,14 @@ impl KwSet {
     }
 }
 
-/// The keywords that ask something of values of one type alone. What a text contains is annotated, not asked.
-const fn asking_of(types: Types) -> KwSet {
+/// The keywords that constrain one type alone. `contentEncoding` and its siblings annotate.
+const fn constraining(types: Types) -> KwSet {
     let mut set = KwSet::NONE;
     let mut rest = TABLE;
     while let Some((row, after)) = rest.split_first() {
         let content = matches!(row.kw, Kw::ContentEncoding | Kw::ContentMediaType | Kw::ContentSchema);
-        let asks = matches!(row.role, Role::Structure | Role::Limit) && !content;
-        if asks && types.has(row.speaks_of) {
+        let asks = matches!(row.role, KeywordRole::Structure | KeywordRole::Limit) && !content;
+        if asks && types.has(row.applies_to) {
             set = set.with(row.kw);
         }
         rest = after;
@@ -336,7 +342,7 @@ mod tests {
     fn every_row_stands_at_its_keywords_place() {
         const { assert!(COUNT <= 128, "a keyword set is one u128") };
         for row in TABLE {
-            assert_eq!(row.kw.row().name, row.name);
+            assert_eq!(row.kw.info().name, row.name);
             assert_eq!(Kw::of(row.name), Some(row.kw));
         }
     }

@@ -5,9 +5,9 @@ use foldhash::HashMap;
 /// The names in use, and how many others were made from each. The counter of a name goes on where it stopped, so that a thousand
 /// that are spelled alike cost no more than a thousand that are not.
 #[derive(Debug, Default)]
-pub(crate) struct Names(HashMap<String, usize>);
+pub(crate) struct UniqueNames(HashMap<String, usize>);
 
-impl Names {
+impl UniqueNames {
     /// Names that are in use already.
     pub(crate) fn of(names: impl Iterator<Item = String>) -> Self {
         Self(names.map(|name| (name, 0)).collect())
@@ -54,17 +54,17 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use super::Names;
+    use super::UniqueNames;
 
     #[test]
     fn a_name_in_use_gets_the_next_number() {
-        let mut names = Names::of(["a".to_owned(), "a_3".to_owned()].into_iter());
+        let mut names = UniqueNames::of(["a".to_owned(), "a_3".to_owned()].into_iter());
         assert_eq!(["a", "a", "b"].map(|name| names.unique(name.to_owned())), ["a_2", "a_4", "b"]);
     }
 
     #[test]
     fn a_numbered_name_is_no_longer_than_allowed() {
-        let mut names = Names::default();
+        let mut names = UniqueNames::default();
         let found = ["lookup", "lookup", "lookup"].map(|name| names.unique_within(name.to_owned(), 6));
         assert_eq!(found, ["lookup", "look_2", "look_3"]);
     }

@@ -4,20 +4,20 @@
 //! A pattern is read once, left to right, without recursion. What is not surely fine is reported as a feature, and what
 //! cannot be rewritten or run exactly is refused with `None`.
 
+mod groups;
 mod read;
-mod shape;
-mod spell;
 mod token;
+mod without_escapes;
 
 use std::fmt::Write as _;
 
 use regex::{Regex, RegexBuilder};
 
 use read::{Parsed, scan};
-pub(crate) use spell::spelled_out;
-use token::{Group, Mode, One, Spot, Token, set_letters};
+use token::{CharToken, EcmaMode, Group, Token, TokenSpan, set_letters};
+pub(crate) use without_escapes::without_escapes;
 
-/// Something a pattern uses that not every engine takes.
+/// A feature of a pattern that not every engine supports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Feature {
     /// `(?=`, `(?!`, `(?<=`, `(?<!`.
@@ -128,7 +128,7 @@ fn has_odd_escape(pattern: &str) -> bool {
 /// inside.
 pub(crate) fn anchored(pattern: &str) -> Option<String> {
     let parsed = Parsed::read(pattern);
-    if parsed.mode == Mode::Neither || parsed.features.has(Feature::InlineFlag) {
+    if parsed.mode == EcmaMode::Neither || parsed.features.has(Feature::InlineFlag) {
         return None;
     }
     let mut depth = 0_usize;
@@ -145,14 +145,14 @@ pub(crate) fn anchored(pattern: &str) -> Option<String> {
 }
 
 /// One branch without its own anchors, widened on each side that had none. `None` where another anchor is left.
-fn whole_text_branch(pattern: &str, branch: &[Spot<'_>]) -> Option<String> {
+fn whole_text_branch(pattern: &str, branch: &[TokenSpan<'_>]) -> Option<String> {
     const ANYTHING: &str = r"[\s\S]*";
     let (head, branch) = match branch {
-        [Spot { token: Token::Start, .. }, rest @ ..] => ("", rest),
+        [TokenSpan { token: Token::Start, .. }, rest @ ..] => ("", rest),
         all => (ANYTHING, all),
     };
     let (branch, tail) = match branch {
-        [rest @ .., Spot { token: Token::End, .. }] => (rest, ""),
+        [rest @ .., TokenSpan { token: Token::End, .. }] => (rest, ""),
         all => (all, ANYTHING),
     };
     let (Some(first), Some(last)) = (branch.first(), branch.last()) else {
@@ -164,7 +164,6 @@ fn whole_text_branch(pattern: &str, branch: &[Spot<'_>]) -> Option<String> {
     Some(format!("{head}{}{tail}", pattern.get(first.start..last.end)?))
 }
 
-/// Which texts a pattern takes that takes all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lines {
     /// Those of one line.
@@ -173,7 +172,7 @@ pub(crate) enum Lines {
 }
 
 /// Whether a pattern takes every text, as far as its spelling shows: generators write that in few ways.
-pub(crate) fn every_text(pattern: &str) -> Option<Lines> {
+pub(crate) fn matches_every_text(pattern: &str) -> Option<Lines> {
     let (starts, rest) = pattern.strip_prefix('^').map_or((false, pattern), |rest| (true, rest));
     let (ends, mut rest) = rest.strip_suffix('$').map_or((false, rest), |rest| (true, rest));
     while let Some(inner) = rest.strip_prefix("(?:").or(rest.strip_prefix('(')).and_then(|own| own.strip_suffix(')')) {
@@ -200,12 +199,12 @@ pub(crate) fn length_pattern(min: Option<u64>, max: Option<u64>) -> String {
     }
 }
 
-/// What runs the pattern as ECMA-262 does; `None` where that engine cannot.
-pub(crate) fn matcher(pattern: &str) -> Option<Regex> {
+/// Compiles a pattern with the meaning of ECMA-262; `None` where the `regex` crate has no equivalent.
+pub fn matcher(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(&for_matcher(pattern)?).size_limit(1 << 20).build().ok()
 }
 
-/// Whether [`matcher`] has words for a pattern.
+/// True where [`matcher`] would return an engine.
 pub(crate) fn has_matcher(pattern: &str) -> bool {
     for_matcher(pattern).is_some()
 }
@@ -214,7 +213,7 @@ pub(crate) fn has_matcher(pattern: &str) -> bool {
 fn for_matcher(pattern: &str) -> Option<String> {
     let parsed = Parsed::read(pattern);
     let plain = !parsed.features.has(Feature::Lookaround) && !parsed.features.has(Feature::Backreference);
-    if parsed.mode == Mode::Neither || !plain {
+    if parsed.mode == EcmaMode::Neither || !plain {
         return None;
     }
     let mut out = String::with_capacity(pattern.len() * 2);
@@ -261,18 +260,18 @@ fn write_token(token: &Token<'_>, out: &mut String) -> Option<()> {
     Some(())
 }
 
-/// Writes what stands for one character, inside a class or outside.
-fn write_one(one: &One<'_>, out: &mut String) -> Option<()> {
+/// Writes one character or set, inside a class or outside.
+fn write_one(one: &CharToken<'_>, out: &mut String) -> Option<()> {
     match one {
-        One::Char(char) if char.is_ascii() && !char.is_ascii_alphanumeric() => {
+        CharToken::Char(char) if char.is_ascii() && !char.is_ascii_alphanumeric() => {
             write!(out, r"\x{{{:X}}}", u32::from(*char)).ok()?;
         }
-        One::Char(char) => out.push(*char),
-        One::Set(letter) => {
+        CharToken::Char(char) => out.push(*char),
+        CharToken::Set(letter) => {
             let not = if letter.is_ascii_uppercase() { "^" } else { "" };
             write!(out, "[{not}{}]", set_letters(*letter)?).ok()?;
         }
-        One::Property { letter, name } => {
+        CharToken::Property { letter, name } => {
             // The `regex` crate gives other characters a meaning here that ECMA-262 does not.
             if name.is_empty() || !name.chars().all(|char| char.is_ascii_alphanumeric() || "_=".contains(char)) {
                 return None;
@@ -285,7 +284,7 @@ fn write_one(one: &One<'_>, out: &mut String) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Feature, Features, Lines, anchored, every_text, features_among, length_pattern, matcher};
+    use super::{Feature, Features, Lines, anchored, features_among, length_pattern, matcher, matches_every_text};
 
     fn features(pattern: &str) -> Features {
         features_among(pattern, Features(u16::MAX))
@@ -297,14 +296,14 @@ mod tests {
         for pattern in
             ["", "^", "$", ".*", "^.*", ".*$", "^.*$", "^(.*)$", "^(?:.*)$", "^((.*))$", r"^[\s\S]*$", "(.*?)"]
         {
-            let (lines, matcher) = (every_text(pattern).expect(pattern), matcher(pattern).expect(pattern));
+            let (lines, matcher) = (matches_every_text(pattern).expect(pattern), matcher(pattern).expect(pattern));
             for text in texts {
                 let taken = lines == Lines::Any || !text.contains('\n');
                 assert_eq!(matcher.is_match(text), taken, "{pattern} {text:?}");
             }
         }
         for pattern in ["^$", "^.+$", "a*", "^(.*)x$", "(.*)(.*)", "(?=.*)", r"^.*\$"] {
-            assert_eq!(every_text(pattern), None, "{pattern}");
+            assert_eq!(matches_every_text(pattern), None, "{pattern}");
         }
     }
 

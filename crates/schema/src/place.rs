@@ -1,4 +1,4 @@
-//! Owns places: where in the caller's schema a node was read, kept as steps and spelled out only for what is told.
+//! Places in the caller's schema, stored as steps; pointers are written only for what is reported.
 
 use std::fmt::Write;
 use std::num::NonZeroU32;
@@ -13,54 +13,54 @@ pub(crate) struct Place(NonZeroU32);
 /// The place of the root.
 pub(crate) const ROOT: Place = Place(NonZeroU32::MIN);
 
-/// The number of the last of so many things that are counted from one, so that having none takes no room.
+/// Counted from one, so that `Option` of it takes no more space.
 pub(crate) fn nth(count: usize) -> NonZeroU32 {
     u32::try_from(count).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MAX)
 }
 
-/// Where a thing with that number stands in a list.
+/// The index of a number that is counted from one.
 pub(crate) fn index(number: NonZeroU32) -> usize {
     number.get() as usize - 1
 }
 
-/// One step of the way to a place.
+/// One step of a path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step<'d> {
+pub(crate) enum PlaceStep<'d> {
     Kw(Kw),
     Key(&'d &'d str),
     Index(usize),
 }
 
-/// The same beside the place that it leads from, in as little room as can be.
+/// A step and the place that it starts from, packed.
 #[derive(Clone, Copy, Debug)]
-struct Kept<'d> {
+struct PackedStep<'d> {
     from: Place,
     /// The number of a keyword, or behind those an index, where there is no key.
     number: u32,
     key: Option<&'d &'d str>,
 }
 
-impl<'d> Kept<'d> {
-    fn new(from: Place, step: Step<'d>) -> Self {
+impl<'d> PackedStep<'d> {
+    fn new(from: Place, step: PlaceStep<'d>) -> Self {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         match step {
-            Step::Kw(kw) => Self { from, number: number(kw as usize), key: None },
-            Step::Index(index) => Self { from, number: number(index.saturating_add(COUNT)), key: None },
-            Step::Key(key) => Self { from, number: 0, key: Some(key) },
+            PlaceStep::Kw(kw) => Self { from, number: number(kw as usize), key: None },
+            PlaceStep::Index(index) => Self { from, number: number(index.saturating_add(COUNT)), key: None },
+            PlaceStep::Key(key) => Self { from, number: 0, key: Some(key) },
         }
     }
 
-    fn step(&self) -> Step<'d> {
+    fn step(&self) -> PlaceStep<'d> {
         let number = self.number as usize;
         match (self.key, TABLE.get(number)) {
-            (Some(key), _) => Step::Key(key),
-            (None, Some(row)) => Step::Kw(row.kw),
-            (None, None) => Step::Index(number - COUNT),
+            (Some(key), _) => PlaceStep::Key(key),
+            (None, Some(row)) => PlaceStep::Kw(row.kw),
+            (None, None) => PlaceStep::Index(number - COUNT),
         }
     }
 }
 
-impl<'d> Step<'d> {
+impl<'d> PlaceStep<'d> {
     fn word(self) -> Option<&'d str> {
         match self {
             Self::Kw(kw) => Some(kw.name()),
@@ -89,31 +89,30 @@ impl<'d> Step<'d> {
 
 /// The places of a schema: each is a step from the one around it.
 #[derive(Debug)]
-pub(crate) struct Places<'d>(Vec<Kept<'d>>);
+pub(crate) struct Places<'d>(Vec<PackedStep<'d>>);
 
 impl<'d> Places<'d> {
-    /// The place of the root, and room for so many.
-    pub(crate) fn with_room(places: usize) -> Self {
+    pub(crate) fn with_capacity(places: usize) -> Self {
         let mut steps = Vec::with_capacity(places);
-        steps.push(Kept::new(ROOT, Step::Index(0)));
+        steps.push(PackedStep::new(ROOT, PlaceStep::Index(0)));
         Self(steps)
     }
 
-    pub(crate) fn step(&mut self, parent: Place, step: Step<'d>) -> Place {
-        self.0.push(Kept::new(parent, step));
+    pub(crate) fn step(&mut self, parent: Place, step: PlaceStep<'d>) -> Place {
+        self.0.push(PackedStep::new(parent, step));
         Place(nth(self.0.len()))
     }
 
     /// The place around a place, and the step from there; nothing at the root.
-    fn last_step(&self, place: Place) -> Option<(Place, Step<'d>)> {
+    fn last_step(&self, place: Place) -> Option<(Place, PlaceStep<'d>)> {
         self.0.get(index(place.0)).filter(|_| place != ROOT).map(|kept| (kept.from, kept.step()))
     }
 
-    /// Whether one of these keywords stands on the way to a place.
-    pub(crate) fn passes(&self, place: Place, words: &[Kw]) -> bool {
+    /// True of places below one of these keywords.
+    pub(crate) fn is_below(&self, place: Place, words: &[Kw]) -> bool {
         let mut at = place;
         while let Some((parent, step)) = self.last_step(at) {
-            if matches!(step, Step::Kw(kw) if words.contains(&kw)) {
+            if matches!(step, PlaceStep::Kw(kw) if words.contains(&kw)) {
                 return true;
             }
             at = parent;
@@ -121,7 +120,15 @@ impl<'d> Places<'d> {
         false
     }
 
-    /// The last word on the way to a place: the name of a definition or property.
+    /// The name of the definition at a path, where it is one.
+    pub(crate) fn definition_name(&self, place: Place) -> Option<&'d str> {
+        let (parent, step) = self.last_step(place)?;
+        let (_, holder) = self.last_step(parent)?;
+        let is_map = holder.word().is_some_and(|word| matches!(Kw::of(word), Some(Kw::Defs | Kw::Definitions)));
+        step.word().filter(|_| is_map)
+    }
+
+    /// The last key or keyword of a path: the name of a definition or property.
     pub(crate) fn name(&self, place: Place) -> Option<&'d str> {
         let mut at = place;
         loop {
@@ -134,16 +141,15 @@ impl<'d> Places<'d> {
     }
 }
 
-/// The way to a place, spelled out, and how long it is at each place on it: neighbours are often asked for in turn.
+/// Writes pointers, reusing the common prefix with the previous one: neighbours are often written in turn.
 #[derive(Debug, Default)]
-pub(crate) struct Spelled {
+pub(crate) struct PointerWriter {
     text: String,
     places: Vec<(Place, usize)>,
 }
 
-impl Spelled {
-    /// With room for what most places need.
-    pub(crate) fn with_room() -> Self {
+impl PointerWriter {
+    pub(crate) fn with_capacity() -> Self {
         Self { text: String::with_capacity(128), places: Vec::with_capacity(16) }
     }
 
@@ -157,7 +163,7 @@ impl Spelled {
         pointer
     }
 
-    /// Goes to a place, back over what lies behind the last common one. A place is made after the one around it, so its
+    /// Truncates to the last common place, then appends. A place is created after the one around it, so its
     /// number is greater.
     fn go_to(&mut self, place: Place, places: &Places<'_>) {
         while self.places.pop_if(|(own, _)| *own > place).is_some() {}

@@ -1,12 +1,12 @@
-//! Names as a provider accepts them. What its regular expression allows is found by asking it.
+//! Rewrites names until a provider accepts them. What its regular expression allows is found by trying.
 
 /// No provider allows longer names than this.
 const LONGEST: usize = 256;
 
-/// Hexadecimal digits of the hash that stands for what was cut off.
+/// Hexadecimal digits of the hash that replaces what was cut off.
 const HASH_DIGITS: usize = 8;
 
-/// What tells whether a name is accepted.
+/// The predicate for accepted names.
 pub(crate) struct Spelling<'a>(pub(crate) &'a dyn Fn(&str) -> bool);
 
 impl Spelling<'_> {
@@ -15,7 +15,7 @@ impl Spelling<'_> {
         (1..=LONGEST).rev().find(|length| (self.0)(&"a".repeat(*length))).unwrap_or(LONGEST)
     }
 
-    /// A name that is accepted, close to the given one; `word` stands for one of which nothing can stay.
+    /// An accepted name close to the given one; `word` replaces names of which nothing can stay.
     pub(crate) fn respelled(&self, name: &str, word: &str, limit: usize) -> String {
         let accepts = self.0;
         if accepts(name) {

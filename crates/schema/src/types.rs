@@ -9,19 +9,24 @@ use crate::json::{Json, Num};
 /// A set of JSON types. It is stored as the list of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "Vec<&'static str>", from = "Vec<String>")]
-pub(crate) struct Types(u8);
+pub struct Types(u8);
 
 impl Types {
     pub(crate) const NONE: Self = Self(0);
-    pub(crate) const NULL: Self = Self(1);
+    /// The type `null`.
+    pub const NULL: Self = Self(1);
     pub(crate) const BOOLEAN: Self = Self(2);
     const FRACTION: Self = Self(8);
     pub(crate) const INTEGER: Self = Self(4);
     pub(crate) const NUMBER: Self = Self(12);
-    pub(crate) const STRING: Self = Self(16);
-    pub(crate) const ARRAY: Self = Self(32);
-    pub(crate) const OBJECT: Self = Self(64);
-    pub(crate) const ANY: Self = Self(127);
+    /// The type `string`.
+    pub const STRING: Self = Self(16);
+    /// The type `array`.
+    pub const ARRAY: Self = Self(32);
+    /// The type `object`.
+    pub const OBJECT: Self = Self(64);
+    /// Every type.
+    pub const ANY: Self = Self(127);
 
     /// The named types, in the order in which they are printed.
     const NAMED: [(&'static str, Self); 7] = [
@@ -35,7 +40,7 @@ impl Types {
     ];
 
     /// The type of that name, also in upper case as the Google APIs write it.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub fn named(name: &str) -> Option<Self> {
         Self::spelled(name).or_else(|| Self::named_in_any_case(name))
     }
 
@@ -94,7 +99,7 @@ impl Types {
         }
     }
 
-    /// The type whose values a `format` speaks of.
+    /// The type that a `format` applies to.
     pub(crate) fn of_format(format: &str) -> Self {
         match format {
             "int32" | "int64" => Self::INTEGER,
@@ -119,7 +124,8 @@ impl Types {
         self.0 & other.0 == other.0
     }
 
-    pub(crate) const fn meets(self, other: Self) -> bool {
+    /// True where the two sets share a type.
+    pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
@@ -130,7 +136,7 @@ impl Types {
     /// The names that spell this set; a lone fractional atom is spelled `number`.
     pub(crate) fn names(self) -> impl Iterator<Item = (&'static str, Self)> {
         Self::NAMED.into_iter().filter(move |(name, types)| match *name {
-            "number" => self.meets(Self::FRACTION),
+            "number" => self.intersects(Self::FRACTION),
             "integer" => self.and(Self::NUMBER) == Self::INTEGER,
             _ => self.has(*types),
         })

@@ -1,5 +1,5 @@
-//! Owns serialized Zod schemas (R-A5): what `JSON.stringify` leaves of an instance of Zod 3 or Zod 4, made plain JSON
-//! Schema for what the instance takes as input.
+//! Reads serialized Zod schemas (R-A5): what `JSON.stringify` leaves of an instance of Zod 3 or Zod 4, as the JSON
+//! Schema of its input.
 //!
 //! Functions and regular expressions do not survive `JSON.stringify`. What is lost makes the result wider: an object
 //! whose shape is gone is any object, and what is not known is `{}`. The shapes read here are those of Zod
@@ -17,10 +17,9 @@ use crate::types::Types;
 
 /// The plain schema that a serialized Zod instance stands for; `None` where the value is not one.
 pub(crate) fn plain<'a>(schema: &'a Json<'a>, arena: &'a Arena) -> Option<Json<'a>> {
-    Instance::of(schema, arena).map(|instance| instance.plain(DEEPEST))
+    ZodInstance::of(schema, arena).map(|instance| instance.plain(DEEPEST))
 }
 
-/// Whether a key of that name may hold the definition of an instance.
 pub(crate) fn may_define(key: &str) -> bool {
     matches!(key, "def" | "_def" | "_zod")
 }
@@ -28,9 +27,9 @@ pub(crate) fn may_define(key: &str) -> bool {
 /// Instances nested deeper than this become `{}`.
 const DEEPEST: usize = 256;
 
-/// What an instance is, in the words of either version.
+/// The kind of an instance, for both versions.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ZodKind {
     String,
     Number,
     BigInt,
@@ -67,7 +66,7 @@ enum Kind {
     Opaque,
 }
 
-impl Kind {
+impl ZodKind {
     /// `name` is the type of Zod 4, or the type name of Zod 3 without its `Zod`, in lower case.
     fn named(name: &str) -> Option<Self> {
         Some(match name {
@@ -143,21 +142,21 @@ impl Kind {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Version {
+enum ZodVersion {
     V3,
     V4,
 }
 
 /// A serialized instance.
-struct Instance<'a> {
+struct ZodInstance<'a> {
     whole: &'a Json<'a>,
     definition: &'a Json<'a>,
-    kind: Kind,
-    version: Version,
+    kind: ZodKind,
+    version: ZodVersion,
     arena: &'a Arena,
 }
 
-impl<'a> Instance<'a> {
+impl<'a> ZodInstance<'a> {
     fn of(whole: &'a Json<'a>, arena: &'a Arena) -> Option<Self> {
         let members = whole.as_obj()?;
         let has_definition = members.iter().any(|(key, _)| may_define(key));
@@ -175,15 +174,15 @@ impl<'a> Instance<'a> {
         if members.iter().any(|(key, _)| Kw::of(key).is_some_and(|kw| kw != Kw::Description)) {
             return None;
         }
-        let kind = Kind::named(&name.to_ascii_lowercase()).unwrap_or(Kind::Opaque);
-        Some(Self { whole, definition, kind, version: Version::V3, arena })
+        let kind = ZodKind::named(&name.to_ascii_lowercase()).unwrap_or(ZodKind::Opaque);
+        Some(Self { whole, definition, kind, version: ZodVersion::V3, arena })
     }
 
     fn version_4(whole: &'a Json<'a>, members: &[Member<'a>], arena: &'a Arena) -> Option<Self> {
         let internals = whole.get("_zod").and_then(|internals| internals.get("def"));
         let definition = internals.or_else(|| whole.get("def")).or_else(|| whole.get("_def"))?;
         let name = definition.get(Kw::Type.name())?.as_str()?;
-        let kind = Kind::named(name)?;
+        let kind = ZodKind::named(name)?;
         let complete = kind.mark().is_none_or(|mark| definition.get(mark).is_some());
         // Before 4.1 the type stands in the definition only, but then the vendor is named.
         let vendor = whole.get("~standard").and_then(|standard| standard.get("vendor")).and_then(Json::as_str);
@@ -196,7 +195,7 @@ impl<'a> Instance<'a> {
             None | Some(Kw::Type | Kw::Format | Kw::MinLength | Kw::MaxLength | Kw::Description) => true,
             Some(kw) => kw == Kw::Enum && value.as_obj().is_some(),
         });
-        (complete && named && own).then_some(Self { whole, definition, kind, version: Version::V4, arena })
+        (complete && named && own).then_some(Self { whole, definition, kind, version: ZodVersion::V4, arena })
     }
 
     fn get(&self, name: &str) -> Option<&'a Json<'a>> {
@@ -211,7 +210,7 @@ impl<'a> Instance<'a> {
     /// What a pipe takes in: its first schema, or the second where the first is a function.
     fn intake(&self) -> Option<&'a Json<'a>> {
         let first = self.get("in")?;
-        let function = Instance::of(first, self.arena).is_some_and(|first| first.kind == Kind::Transform);
+        let function = ZodInstance::of(first, self.arena).is_some_and(|first| first.kind == ZodKind::Transform);
         if function { self.get("out") } else { Some(first) }
     }
 
@@ -229,30 +228,32 @@ impl<'a> Instance<'a> {
         let Some(depth) = depth.checked_sub(1) else { return ANYTHING };
         let arena = self.arena;
         let mut out = match self.kind {
-            Kind::String => self.string(),
-            Kind::Number | Kind::BigInt => self.number(),
-            Kind::Boolean | Kind::Success => of_type(arena, Types::BOOLEAN),
-            Kind::Date => with(arena, of_type(arena, Types::STRING), Kw::Format, Json::Str("date-time")),
-            Kind::Null => of_type(arena, Types::NULL),
-            Kind::Template => of_type(arena, Types::STRING),
-            Kind::Absent | Kind::Never => NOTHING,
-            Kind::Any | Kind::Transform | Kind::Opaque => ANYTHING,
-            Kind::Literal => self.literal(),
-            Kind::Enum => self.enumeration(),
-            Kind::Object => self.object(depth),
-            Kind::Array | Kind::Set => self.list(depth),
-            Kind::Tuple => self.tuple(depth),
-            Kind::Record => self.record(depth),
-            Kind::Map => self.map(depth),
-            Kind::Union => self.union(depth),
-            Kind::Intersection => self.intersection(depth),
-            Kind::Nullable => nullable(arena, self.child(self.inner(), depth)),
-            Kind::Default => match self.get("defaultValue") {
+            ZodKind::String => self.string(),
+            ZodKind::Number | ZodKind::BigInt => self.number(),
+            ZodKind::Boolean | ZodKind::Success => of_type(arena, Types::BOOLEAN),
+            ZodKind::Date => with(arena, of_type(arena, Types::STRING), Kw::Format, Json::Str("date-time")),
+            ZodKind::Null => of_type(arena, Types::NULL),
+            ZodKind::Template => of_type(arena, Types::STRING),
+            ZodKind::Absent | ZodKind::Never => NOTHING,
+            ZodKind::Any | ZodKind::Transform | ZodKind::Opaque => ANYTHING,
+            ZodKind::Literal => self.literal(),
+            ZodKind::Enum => self.enumeration(),
+            ZodKind::Object => self.object(depth),
+            ZodKind::Array | ZodKind::Set => self.list(depth),
+            ZodKind::Tuple => self.tuple(depth),
+            ZodKind::Record => self.record(depth),
+            ZodKind::Map => self.map(depth),
+            ZodKind::Union => self.union(depth),
+            ZodKind::Intersection => self.intersection(depth),
+            ZodKind::Nullable => nullable(arena, self.child(self.inner(), depth)),
+            ZodKind::Default => match self.get("defaultValue") {
                 Some(value) => with(arena, self.child(self.inner(), depth), Kw::Default, *value),
                 None => self.child(self.inner(), depth),
             },
-            Kind::Optional | Kind::Catch | Kind::Required | Kind::Wrapper => self.child(self.inner(), depth),
-            Kind::Pipe => self.child(self.intake(), depth),
+            ZodKind::Optional | ZodKind::Catch | ZodKind::Required | ZodKind::Wrapper => {
+                self.child(self.inner(), depth)
+            }
+            ZodKind::Pipe => self.child(self.intake(), depth),
         };
         let described = self.get(Kw::Description.name()).or_else(|| self.whole.get(Kw::Description.name()));
         if let Some(text @ Json::Str(_)) = described {
@@ -261,38 +262,37 @@ impl<'a> Instance<'a> {
         out
     }
 
-    /// Whether an object may leave the key out.
     fn omittable(&self, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return false };
         let ask = |schema: Option<&'a Json<'a>>| self.nested(schema).is_some_and(|instance| instance.omittable(depth));
         match self.kind {
-            Kind::Optional | Kind::Default | Kind::Absent | Kind::Transform => true,
-            Kind::Any => self.version == Version::V3,
-            Kind::Catch => self.version == Version::V3 || ask(self.inner()),
+            ZodKind::Optional | ZodKind::Default | ZodKind::Absent | ZodKind::Transform => true,
+            ZodKind::Any => self.version == ZodVersion::V3,
+            ZodKind::Catch => self.version == ZodVersion::V3 || ask(self.inner()),
             // The value of `z.literal(undefined)` is not written.
-            Kind::Literal => self.version == Version::V3 && self.get("value").is_none(),
-            Kind::Nullable | Kind::Wrapper => ask(self.inner()),
-            Kind::Pipe => ask(self.intake()),
-            Kind::Union => self.options().any(|option| ask(Some(option))),
-            Kind::Intersection => ask(self.get("left")) && ask(self.get("right")),
-            Kind::String
-            | Kind::Number
-            | Kind::BigInt
-            | Kind::Boolean
-            | Kind::Date
-            | Kind::Null
-            | Kind::Never
-            | Kind::Enum
-            | Kind::Object
-            | Kind::Array
-            | Kind::Tuple
-            | Kind::Record
-            | Kind::Map
-            | Kind::Set
-            | Kind::Required
-            | Kind::Template
-            | Kind::Success
-            | Kind::Opaque => false,
+            ZodKind::Literal => self.version == ZodVersion::V3 && self.get("value").is_none(),
+            ZodKind::Nullable | ZodKind::Wrapper => ask(self.inner()),
+            ZodKind::Pipe => ask(self.intake()),
+            ZodKind::Union => self.options().any(|option| ask(Some(option))),
+            ZodKind::Intersection => ask(self.get("left")) && ask(self.get("right")),
+            ZodKind::String
+            | ZodKind::Number
+            | ZodKind::BigInt
+            | ZodKind::Boolean
+            | ZodKind::Date
+            | ZodKind::Null
+            | ZodKind::Never
+            | ZodKind::Enum
+            | ZodKind::Object
+            | ZodKind::Array
+            | ZodKind::Tuple
+            | ZodKind::Record
+            | ZodKind::Map
+            | ZodKind::Set
+            | ZodKind::Required
+            | ZodKind::Template
+            | ZodKind::Success
+            | ZodKind::Opaque => false,
         }
     }
 }

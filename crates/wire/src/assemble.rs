@@ -55,7 +55,7 @@ impl Assembler {
             Event::Open { index, block } => {
                 self.blocks.insert(index, PartialBlock { block, closed: false });
             }
-            Event::Delta { index, delta } => self.delta(index, delta),
+            Event::Delta { index, delta } => self.delta(index, &delta),
             Event::Close { index } => {
                 if let Some(piece) = self.blocks.get_mut(&index) {
                     piece.closed = true;
@@ -75,10 +75,11 @@ impl Assembler {
         }
     }
 
-    fn delta(&mut self, index: usize, delta: Delta) {
+    /// Adds a delta, which is [`push`](Self::push) without ownership.
+    pub(crate) fn delta(&mut self, index: usize, delta: &Delta) {
         // A delta without `Open` starts its block.
         let piece = self.blocks.entry(index).or_insert_with(|| {
-            let block = match &delta {
+            let block = match delta {
                 Delta::Text(_) => Block::Text(Text::default()),
                 Delta::Thinking(_) | Delta::Signature(_) => Block::Thinking(Thinking::default()),
                 Delta::Arguments(_) => Block::ToolCall(ToolCall::default()),
@@ -86,12 +87,12 @@ impl Assembler {
             PartialBlock { block, closed: false }
         });
         match (&mut piece.block, delta) {
-            (Block::Text(text), Delta::Text(more)) => text.text.push_str(&more),
-            (Block::Thinking(thinking), Delta::Thinking(more)) => thinking.text.push_str(&more),
-            (Block::Thinking(thinking), Delta::Signature(signature)) => thinking.signature = Some(signature),
-            (Block::Text(text), Delta::Signature(signature)) => text.signature = Some(signature),
-            (Block::ToolCall(call), Delta::Signature(signature)) => call.signature = Some(signature),
-            (Block::ToolCall(call), Delta::Arguments(more)) => call.arguments.push_str(&more),
+            (Block::Text(text), Delta::Text(more)) => text.text.push_str(more),
+            (Block::Thinking(thinking), Delta::Thinking(more)) => thinking.text.push_str(more),
+            (Block::Thinking(thinking), Delta::Signature(signature)) => thinking.signature = Some(signature.clone()),
+            (Block::Text(text), Delta::Signature(signature)) => text.signature = Some(signature.clone()),
+            (Block::ToolCall(call), Delta::Signature(signature)) => call.signature = Some(signature.clone()),
+            (Block::ToolCall(call), Delta::Arguments(more)) => call.arguments.push_str(more),
             // A delta of another kind than its block is ignored.
             (_, Delta::Text(_) | Delta::Thinking(_) | Delta::Arguments(_) | Delta::Signature(_)) => {}
         }

@@ -38,35 +38,43 @@ impl StreamDecoder {
     /// Decodes the next bytes and returns the events that they complete. A decoding error ends the stream: the events before it are
     /// returned first, and every later call returns the error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, DecodeError> {
-        self.read(|framer, sink| framer.push(bytes, sink))
+        let mut events = Vec::new();
+        match self.push_into(bytes, &mut events) {
+            Err(error) if events.is_empty() => Err(error),
+            Ok(()) | Err(_) => Ok(events),
+        }
+    }
+
+    /// Decodes the next bytes and appends the events that they complete to `events`, also if there is an error.
+    pub fn push_into(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        self.read(events, |framer, sink| framer.push(bytes, sink))
     }
 
     fn read(
         &mut self,
+        events: &mut Vec<Event>,
         run: impl FnOnce(&mut Framer, &mut dyn FnMut(Frame<'_>) -> Result<(), DecodeError>) -> Result<(), DecodeError>,
-    ) -> Result<Vec<Event>, DecodeError> {
+    ) -> Result<(), DecodeError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        let mut events = Vec::new();
-        let reader = &mut self.reader;
-        let read = run(&mut self.framer, &mut |frame| reader.frame(frame, &mut events));
-        self.note(&events);
-        match read {
-            Ok(()) => Ok(events),
-            Err(error) => {
-                self.failed = Some(error.clone());
-                if events.is_empty() { Err(error) } else { Ok(events) }
-            }
-        }
+        let (reader, known) = (&mut self.reader, events.len());
+        let read = run(&mut self.framer, &mut |frame| reader.frame(frame, events));
+        self.failed = read.as_ref().err().cloned();
+        self.note(events.get(known..).unwrap_or_default());
+        read
     }
 
     /// Ends the stream. A stream that ended early yields no [`Event::End`], and [`Assembler`](crate::Assembler) returns an error.
     pub fn finish(&mut self) -> Result<Vec<Event>, DecodeError> {
-        let mut events = self.read(|framer, sink| framer.finish(sink))?;
-        if self.failed.is_none() && self.progress == Progress::Stopped {
-            self.progress = Progress::Ended;
-            events.push(Event::End);
+        let mut events = Vec::new();
+        match self.read(&mut events, |framer, sink| framer.finish(sink)) {
+            Err(error) if events.is_empty() => return Err(error),
+            Ok(()) if self.progress == Progress::Stopped => {
+                self.progress = Progress::Ended;
+                events.push(Event::End);
+            }
+            Ok(()) | Err(_) => {}
         }
         Ok(events)
     }

@@ -18,6 +18,7 @@ pub struct StreamTap {
     first: Option<KeptFrame>,
     /// For each landmark of the protocol, the last frame that contains it.
     marks: Vec<Landmark>,
+    framing: Framing,
     count: usize,
     is_broken: bool,
 }
@@ -66,14 +67,14 @@ impl StreamTap {
             Landmark { name, quoted, kept: None }
         };
         let marks = landmarks.iter().map(mark).collect();
-        Self { protocol, framer: Framer::new(framing), first: None, marks, count: 0, is_broken: false }
+        Self { protocol, framer: Framer::new(framing), first: None, marks, framing, count: 0, is_broken: false }
     }
 
     /// Observes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
-        let Self { framer, first, marks, count, .. } = self;
+        let Self { framer, first, marks, framing, count, .. } = self;
         let seen = framer.push(bytes, |frame| {
-            keep_landmark_frame(frame, first, marks, count);
+            keep_landmark_frame(frame, first, marks, *framing, count);
             Ok(())
         });
         self.is_broken |= seen.is_err();
@@ -81,9 +82,9 @@ impl StreamTap {
 
     /// Ends the observation.
     pub fn finish(mut self) -> Tapped {
-        let Self { framer, first, marks, count, .. } = &mut self;
+        let Self { framer, first, marks, framing, count, .. } = &mut self;
         let seen = framer.finish(|frame| {
-            keep_landmark_frame(frame, first, marks, count);
+            keep_landmark_frame(frame, first, marks, *framing, count);
             Ok(())
         });
         let mut frames: Vec<KeptFrame> =
@@ -106,12 +107,20 @@ impl StreamTap {
     }
 }
 
-fn keep_landmark_frame(frame: Frame<'_>, first: &mut Option<KeptFrame>, marks: &mut [Landmark], count: &mut usize) {
+fn keep_landmark_frame(
+    frame: Frame<'_>,
+    first: &mut Option<KeptFrame>,
+    marks: &mut [Landmark],
+    framing: Framing,
+    count: &mut usize,
+) {
     if first.is_none() {
         first.get_or_insert_default().replace(*count, frame);
     }
+    // An AWS message always has an event name; other frames may have their name in the data only.
+    let searches_data = framing != Framing::Aws;
     for mark in marks {
-        if frame.event == mark.name || mark.quoted.find(frame.data).is_some() {
+        if frame.event == mark.name || (searches_data && mark.quoted.find(frame.data).is_some()) {
             mark.kept.get_or_insert_default().replace(*count, frame);
         }
     }

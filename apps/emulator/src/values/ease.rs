@@ -1,7 +1,7 @@
 //! Schemas made easier to sample, never wider: bounds become a small window, and a pattern that the sampler cannot generate becomes
 //! a text that matches it.
 
-use polywire::schema::sample;
+use polywire_testkit::sample;
 use serde_json::{Map, Value, json};
 
 use super::spelling::rewrite;

@@ -100,6 +100,7 @@ async fn check_all(stream: bool) {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
+/// R-C8: an answer that does not conform is asked for again, with the errors, a bounded number of times.
 #[tokio::test]
 async fn each_has_its_outcome_in_each_protocol() {
     check_all(false).await;

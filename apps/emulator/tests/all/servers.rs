@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use polywire::schema::sample;
 use polywire::wire::{Block, Function, Message, Request, Response, Role, Tool, ToolCall, ToolResult};
 use polywire::{Catalog, Effect, Model, Plan, plan, restore};
 use polywire_emulator::Emulator;
+use polywire_testkit::sample;
 use serde_json::Value;
 
 use super::client;

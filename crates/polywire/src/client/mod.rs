@@ -8,6 +8,7 @@
 //! | let the model call functions | [`Client::run`] |
 //! | choose a key, deadline or temperature for one call | [`Client::call`] |
 //! | send over another HTTP stack | [`ClientBuilder::http`], [`Transport`] |
+//! | use keys that expire, such as those of AWS or Google Cloud | [`ClientBuilder::credentials`] |
 //! | list a provider's models | [`Client::list_models`] |
 //! | pass a response on as bytes, in a gateway | [`Client::forward`] |
 
@@ -51,6 +52,10 @@ pub use ask_error::{AskError, AskErrorKind};
 pub use asked::{AskOutcome, Asked, Attempt, ToolCalls};
 pub use builder::ClientBuilder;
 pub use call::CallOptions;
+#[cfg(feature = "aws")]
+pub use credentials::AwsCredentials;
+#[cfg(feature = "gcp")]
+pub use credentials::GcpCredentials;
 pub use credentials::{Credential, CredentialFuture, Credentials};
 pub use environment::Environment;
 pub use error::{Failed, SendError};

@@ -57,18 +57,24 @@ impl RestoreEvents {
 
     /// Restores the next event of the response. Returns the events for the caller.
     pub fn push<'a>(&mut self, event: Event, contract: impl Into<Contract<'a>>) -> Vec<Event> {
+        let mut out = Vec::new();
+        self.push_into(event, contract, &mut out);
+        out
+    }
+
+    /// Restores the next event of the response and appends the events for the caller to `out`.
+    pub fn push_into<'a>(&mut self, event: Event, contract: impl Into<Contract<'a>>, out: &mut Vec<Event>) {
         let contract = contract.into();
         match event {
-            Event::Open { index, block } => self.open(index, block, contract),
-            Event::Delta { index, delta } => self.delta(index, delta, contract),
-            Event::Close { index } => self.close(index, contract),
-            Event::Fields { index: Some(index), extra } => self.fields(index, extra),
+            Event::Open { index, block } => self.open(index, block, contract, out),
+            Event::Delta { index, delta } => out.extend(self.delta(index, delta, contract)),
+            Event::Close { index } => self.close(index, contract, out),
+            Event::Fields { index: Some(index), extra } => out.extend(self.fields(index, extra)),
             Event::Stop { reason, sequence, extra } => {
-                let mut events = self.flush(&reason, contract);
+                self.flush(&reason, contract, out);
                 let answered = self.output_call.is_some() && !self.has_tool_calls && reason == StopReason::ToolUse;
                 let reason = if answered { StopReason::EndTurn } else { reason };
-                events.push(Event::Stop { reason, sequence, extra });
-                events
+                out.push(Event::Stop { reason, sequence, extra });
             }
             event @ (Event::Start { .. }
             | Event::Fields { index: None, .. }
@@ -77,21 +83,18 @@ impl RestoreEvents {
             | Event::End
             | Event::Error(_)
             | Event::Other { .. }
-            | _) => vec![event],
+            | _) => out.push(event),
         }
     }
 
-    fn open(&mut self, index: usize, mut block: Block, contract: Contract<'_>) -> Vec<Event> {
+    fn open(&mut self, index: usize, mut block: Block, contract: Contract<'_>, out: &mut Vec<Event>) {
         match self.choose_handling(index, &mut block, contract) {
-            BlockHandling::Forward => vec![Event::Open { index: forwarded_index(index), block }],
-            BlockHandling::Hold => {
-                self.hold(index, Event::Open { index, block });
-                Vec::new()
-            }
+            BlockHandling::Forward => out.push(Event::Open { index: forwarded_index(index), block }),
+            BlockHandling::Hold => self.hold(index, Event::Open { index, block }),
             BlockHandling::ForwardAsText => {
                 let arguments = block.as_call().map(|call| call.arguments.clone()).unwrap_or_default();
                 let text_index = self.output_call.map_or(forwarded_index(index), |answer| answer.text_index);
-                text_events(text_index, Block::text(arguments))
+                push_text(text_index, Block::text(arguments), out);
             }
         }
     }
@@ -130,13 +133,13 @@ impl RestoreEvents {
         self.held.entry(index).or_default().push(event);
     }
 
-    fn delta(&mut self, index: usize, delta: Delta, contract: Contract<'_>) -> Vec<Event> {
+    fn delta(&mut self, index: usize, delta: Delta, contract: Contract<'_>) -> Option<Event> {
         // Text is the output only if the output tool is not called, which is known at the end.
         let is_output_text =
             matches!(delta, Delta::Text(_)) && (contract.has_output_tool() || contract.output_lens().is_some());
         if is_output_text || self.held.contains_key(&index) {
             self.hold(index, Event::Delta { index, delta });
-            return Vec::new();
+            return None;
         }
         if let (Delta::Arguments(more), Some(call)) = (&delta, self.forwarded_calls.get_mut(&index)) {
             call.arguments.push_str(more);
@@ -146,51 +149,51 @@ impl RestoreEvents {
         }
         match (self.output_call.filter(|answer| answer.index == index), delta) {
             (Some(answer), Delta::Arguments(more)) => {
-                vec![Event::Delta { index: answer.text_index, delta: Delta::Text(more) }]
+                Some(Event::Delta { index: answer.text_index, delta: Delta::Text(more) })
             }
             // Other deltas of a call, such as signatures, do not exist for text.
-            (Some(_), _) => Vec::new(),
-            (None, delta) => vec![Event::Delta { index: forwarded_index(index), delta }],
+            (Some(_), _) => None,
+            (None, delta) => Some(Event::Delta { index: forwarded_index(index), delta }),
         }
     }
 
     /// Fields of a held block are held with it; those of the output tool's call are dropped.
-    fn fields(&mut self, index: usize, extra: Extra) -> Vec<Event> {
+    fn fields(&mut self, index: usize, extra: Extra) -> Option<Event> {
         if self.held.contains_key(&index) {
             self.hold(index, Event::Fields { index: Some(index), extra });
-            return Vec::new();
+            return None;
         }
         let answer = self.output_call.is_some_and(|answer| answer.index == index);
-        if answer { Vec::new() } else { vec![Event::Fields { index: Some(forwarded_index(index)), extra }] }
+        (!answer).then(|| Event::Fields { index: Some(forwarded_index(index)), extra })
     }
 
-    fn close(&mut self, index: usize, contract: Contract<'_>) -> Vec<Event> {
+    fn close(&mut self, index: usize, contract: Contract<'_>, out: &mut Vec<Event>) {
         if let Some(call) = self.forwarded_calls.remove(&index) {
             check_forwarded_call(&call, contract, index, &mut self.changes);
         }
         if !self.held.contains_key(&index) {
             let answer = self.output_call.filter(|answer| answer.index == index);
-            return vec![Event::Close { index: answer.map_or(forwarded_index(index), |answer| answer.text_index) }];
+            out.push(Event::Close { index: answer.map_or(forwarded_index(index), |answer| answer.text_index) });
+            return;
         }
         // Output text is restored at the end of the response.
         let call = self.held.get(&index).and_then(held_call).filter(|call| must_hold(&call.name, contract));
         let Some(call) = call.filter(|_| self.output_call.is_none_or(|answer| answer.index != index)) else {
-            return Vec::new();
+            return;
         };
         self.held.remove(&index);
-        self.restored_call_events(index, call, contract).into()
+        out.extend(self.restored_call_events(index, call, contract));
     }
 
     /// Restores all held blocks at the end of the response.
-    fn flush(&mut self, reason: &StopReason, contract: Contract<'_>) -> Vec<Event> {
-        let mut events = Vec::new();
+    fn flush(&mut self, reason: &StopReason, contract: Contract<'_>, out: &mut Vec<Event>) {
         let mut texts = Vec::new();
         for (index, held) in std::mem::take(&mut self.held) {
             let answer = self.output_call.filter(|answer| answer.index == index);
             match (held_call(&held), answer) {
                 (Some(call), Some(answer)) => texts.push((answer.text_index, Block::text(call.arguments))),
                 (Some(call), None) if !self.repeated_output_calls.contains(&index) => {
-                    events.extend(self.restored_call_events(index, call, contract));
+                    out.extend(self.restored_call_events(index, call, contract));
                 }
                 (None, None) if self.output_call.is_none() => {
                     texts.extend(held.partial().content.into_iter().map(|block| (forwarded_index(index), block)));
@@ -204,10 +207,9 @@ impl RestoreEvents {
         restored.restore_output(contract);
         self.changes.append(&mut restored.changes);
         for (index, block) in places.into_iter().zip(restored.response.content) {
-            events.extend(text_events(index, block));
-            events.push(Event::Close { index });
+            push_text(index, block, out);
+            out.push(Event::Close { index });
         }
-        events
     }
 
     /// The events of a complete, restored call.
@@ -223,11 +225,13 @@ impl RestoreEvents {
     }
 }
 
-/// The events of a text block. Clients read text from deltas, not from the start of a block.
-fn text_events(index: usize, mut block: Block) -> Vec<Event> {
+/// Appends the events of a text block. Clients read text from deltas, not from the start of a block.
+fn push_text(index: usize, mut block: Block, out: &mut Vec<Event>) {
     let text = if let Block::Text(text) = &mut block { std::mem::take(&mut text.text) } else { String::new() };
-    let delta = (!text.is_empty()).then_some(Event::Delta { index, delta: Delta::Text(text) });
-    [Event::Open { index, block }].into_iter().chain(delta).collect()
+    out.push(Event::Open { index, block });
+    if !text.is_empty() {
+        out.push(Event::Delta { index, delta: Delta::Text(text) });
+    }
 }
 
 /// The index of a forwarded block. The index before it is free for the output text.

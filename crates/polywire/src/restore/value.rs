@@ -44,8 +44,11 @@ pub(crate) fn recover(text: &str, target: &RecoverTarget<'_>) -> Recovered {
     };
     let mut found = read_with(text, None, &options);
     let Some(written) = found.value.take() else { return Recovered::without_lens(found) };
-    let (value, not_decoded) = match lens.decode(written.clone()) {
-        Ok(value) => (value, None),
+    let (value, not_decoded) = match lens.decode_repaired(written.clone()) {
+        Ok((value, repairs)) => {
+            found.repairs.extend(repairs.into_iter().map(|repair| Repair::of_shape(repair.at)));
+            (value, None)
+        }
         Err(error) => match coerce_and_decode(text, target, lens, &options) {
             Some((value, repairs)) => {
                 found.repairs = repairs;

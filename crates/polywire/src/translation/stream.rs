@@ -32,10 +32,16 @@ struct Rewrite {
     restore: RestoreEvents,
     stamper: Stamper,
     encoder: StreamEncoder,
+    /// Buffers for events, empty between calls.
+    decoded: Vec<Event>,
+    restored: Vec<Event>,
     usage: Option<Usage>,
     is_stopped: bool,
     error: Option<WireError>,
 }
+
+/// Room for an event of any protocol with a few words of text, so that the buffer rarely grows.
+const LONG_EVENT: usize = 512;
 
 /// How a stream ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +71,8 @@ impl Translation {
                 restore: RestoreEvents::default(),
                 stamper: Stamper::new(from, inner.options.stamp.clone()),
                 encoder: from.stream_encoder(&inner.surface),
+                decoded: Vec::new(),
+                restored: Vec::new(),
                 usage: None,
                 is_stopped: false,
                 error: None,
@@ -88,7 +96,7 @@ impl TranslatedStream {
                 Cow::Borrowed(bytes)
             }
             Mode::Rewrite(rewrite) => {
-                let mut out = Vec::with_capacity(bytes.len());
+                let mut out = Vec::with_capacity(bytes.len().max(LONG_EVENT));
                 rewrite.push(bytes, &self.inner, &mut out);
                 Cow::Owned(out)
             }
@@ -129,9 +137,12 @@ impl Rewrite {
         if self.error.is_some() {
             return;
         }
-        match self.decoder.push(bytes) {
-            Ok(events) => events.into_iter().for_each(|event| self.take(event, inner, out)),
-            Err(error) => self.fail(unreadable(&error), inner, out),
+        let mut decoded = std::mem::take(&mut self.decoded);
+        let result = self.decoder.push_into(bytes, &mut decoded);
+        decoded.drain(..).for_each(|event| self.take(event, inner, out));
+        self.decoded = decoded;
+        if let Err(error) = result {
+            self.fail(unreadable(&error), inner, out);
         }
     }
 
@@ -162,7 +173,8 @@ impl Rewrite {
             self.error = Some(error.clone());
         }
         self.is_stopped |= matches!(event, Event::Stop { .. });
-        for mut event in self.restore.push(event, inner.contract()) {
+        self.restore.push_into(event, inner.contract(), &mut self.restored);
+        for mut event in self.restored.drain(..) {
             self.stamper.event(&mut event);
             self.encoder.write(&event, out);
         }

@@ -9,6 +9,8 @@
 )]
 
 mod corpus;
+#[cfg(all(feature = "aws", feature = "gcp"))]
+mod credentials;
 mod laws;
 mod lists;
 mod plan;

@@ -1,13 +1,13 @@
-//! Owns the verdict on a document as it stands: what would the provider say? It looks at the JSON keyword by keyword, because
-//! that is what the provider sees, and reads the same rows as `fit`.
+//! Predicts the provider's verdict on a document as written. It checks the JSON keyword by keyword, because that is what the
+//! provider sees, and reads the same rows as `fit`.
 
-mod budget;
-mod cycle;
-mod keys;
-mod node;
-mod spelling;
-mod stray;
-mod text;
+mod key_index;
+mod messages;
+mod misplaced;
+mod references;
+mod rules;
+mod snake_case;
+mod totals;
 mod well_formed;
 
 use std::fmt;
@@ -16,22 +16,24 @@ use foldhash::HashSet;
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use budget::{Counts, LONG_ENUM, counts, counts_of, enum_chars, optionals, overdrawn, unused_definitions};
-pub(crate) use keys::Keys;
-pub(crate) use node::takes_objects;
-pub(crate) use text::{Part, Subject};
-pub(crate) use well_formed::Misfit;
+pub(crate) use key_index::KeyIndex;
+pub(crate) use messages::{Subject, SubjectPart};
+pub(crate) use rules::takes_objects;
+pub(crate) use totals::{
+    Counts, LONG_ENUM, budget_violation, count_json, count_optionals, count_schema, enum_chars, unused_definitions,
+};
+pub(crate) use well_formed::MalformedValue;
 
 use crate::arena::Arena;
-use crate::dialect::{Caps, Confidence, Demand, Dialect, KeywordRow, RuleRow, Severity, Slot, Words};
+use crate::dialect::{Capabilities, Confidence, Demand, Dialect, KeywordRow, KeywordSpelling, RuleRow, Severity, Slot};
 use crate::error::ReadError;
 use crate::json::{Json, push_token};
-use crate::keyword::{Holds, Kw, KwSet};
+use crate::keyword::{KeywordValue, Kw, KwSet};
 use crate::read::Limits;
-use budget::{Counting, Totals};
-use cycle::{By, Links};
-use node::Seen;
-use text::{Blanks, Broken};
+use messages::{ErrorMessage, Placeholders};
+use references::{CycleBreaker, ReferenceGraph};
+use rules::NodeKeywords;
+use totals::{CountScope, Totals};
 
 /// One rule that a schema breaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,13 +45,13 @@ pub struct Violation {
     pub at: String,
     /// The keyword concerned, or the name of the demand.
     pub keyword: String,
-    /// What the provider does about it.
+    /// The provider's reaction.
     pub severity: Severity,
-    /// How sure the rule is.
+    /// The confidence in the rule.
     pub confidence: Confidence,
-    /// What the provider would say.
+    /// The provider's error message.
     pub says: String,
-    /// Where the rule is from.
+    /// The source of the rule.
     pub source: String,
 }
 
@@ -82,7 +84,7 @@ pub fn check_text(text: &str, dialect: &Dialect, slot: Slot) -> Result<Vec<Viola
 }
 
 /// The objects that strict decoding would not take: those that are not closed, or do not require all their properties,
-/// through unions and arrays, in the order of the document. The first says what to mend first.
+/// through unions and arrays, in the order of the document.
 pub fn strict_preflight(schema: &Value, dialect: &Dialect, slot: Slot) -> Result<Vec<Violation>, ReadError> {
     let asked = |violation: &Violation| {
         let demands = [Demand::Closed, Demand::AllRequired];
@@ -94,18 +96,18 @@ pub fn strict_preflight(schema: &Value, dialect: &Dialect, slot: Slot) -> Result
 }
 
 pub(crate) fn check_json(json: &Json<'_>, dialect: &Dialect, slot: Slot, subject: &Subject<'_>) -> Vec<Violation> {
-    if dialect.words() == Words::InSnakeCaseToo {
+    if dialect.keyword_spelling() == KeywordSpelling::InSnakeCaseToo {
         let arena = Arena::default();
-        if let Some(plain) = spelling::plain(*json, dialect.caps(slot).accepted, &arena) {
-            let found = check_as_written(&plain, dialect, slot, subject).into_iter();
-            return found.map(|one| Violation { at: spelling::spelled_in(json, &one.at), ..one }).collect();
+        if let Some(renamed) = snake_case::with_keyword_names(*json, dialect.caps(slot).accepted, &arena) {
+            let found = check_as_written(&renamed, dialect, slot, subject).into_iter();
+            return found.map(|one| Violation { at: snake_case::spelled_as_written(json, &one.at), ..one }).collect();
         }
     }
     check_as_written(json, dialect, slot, subject)
 }
 
 fn check_as_written(json: &Json<'_>, dialect: &Dialect, slot: Slot, subject: &Subject<'_>) -> Vec<Violation> {
-    let mut checker = Checker::new(json, dialect, slot, *subject, Depth::All);
+    let mut checker = Checker::new(json, dialect, slot, *subject, CheckMode::All);
     checker.run();
     let mut violations = checker.violations;
     // Two rows may ask the same in the same words.
@@ -116,323 +118,385 @@ fn check_as_written(json: &Json<'_>, dialect: &Dialect, slot: Slot, subject: &Su
     violations
 }
 
-/// The first violation that [`check_json`] would find.
-pub(crate) fn first_violation(json: &Json<'_>, dialect: &Dialect, slot: Slot) -> Option<Violation> {
-    let mut checker = Checker::new(json, dialect, slot, Subject::default(), Depth::One);
+/// The first violation that the provider refuses, or may refuse.
+pub(crate) fn first_refusal(json: &Json<'_>, dialect: &Dialect, slot: Slot) -> Option<Violation> {
+    let mut checker = Checker::new(json, dialect, slot, Subject::default(), CheckMode::First);
+    checker.ignored = IgnoredKeywords::Skipped;
     checker.run();
     checker.violations.into_iter().next()
 }
 
-/// Whether [`check_json`] would find nothing; it stops at the first violation.
+/// True where [`check_json`] would find nothing; stops at the first violation.
 pub(crate) fn is_clean(json: &Json<'_>, dialect: &Dialect, slot: Slot) -> bool {
-    let mut checker = Checker::new(json, dialect, slot, Subject::default(), Depth::First);
+    let mut checker = Checker::new(json, dialect, slot, Subject::default(), CheckMode::Exists);
     checker.run();
     checker.found == 0
 }
 
-/// What is said of a rule that is broken beside the schemas, by the tool or list itself: at a place, by a member of it.
-pub(crate) fn violation_beside(
+/// True where the provider refuses nothing, though it may ignore keywords.
+pub(crate) fn is_accepted(json: &Json<'_>, dialect: &Dialect, slot: Slot) -> bool {
+    let mut checker = Checker::new(json, dialect, slot, Subject::default(), CheckMode::Exists);
+    checker.ignored = IgnoredKeywords::Skipped;
+    checker.run();
+    checker.found == 0
+}
+
+/// Whether keywords that the provider lets by without effect are violations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IgnoredKeywords {
+    Reported,
+    Skipped,
+}
+
+/// A violation by a tool or a tool list, outside of its schemas.
+pub(crate) fn tool_violation(
     row: &RuleRow,
     dialect: &Dialect,
     subject: Subject<'_>,
     (at, keyword): (&str, &str),
     count: u64,
 ) -> Violation {
-    let blanks = Blanks { keyword, limit: row.limit, count, ..Blanks::default() };
-    let broken = Broken {
+    let placeholders = Placeholders { keyword, limit: row.limit, count, ..Placeholders::default() };
+    let broken = ErrorMessage {
         says: &row.says,
         whole: true,
-        blanks: &blanks,
+        placeholders: &placeholders,
         at: &[],
         node: &[],
         document: &Json::Null,
-        keys: &Keys::default(),
+        keys: &KeyIndex::default(),
         slot: Slot::Tool,
         subject,
     };
-    Row::from(row).violation(at.to_owned(), keyword, broken.text(dialect.error_text()))
+    RowView::from(row).violation(at.to_owned(), keyword, broken.text(dialect.error_text()))
 }
 
-/// How much is to be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Depth {
-    /// Every violation, with its text.
+enum CheckMode {
+    /// Every violation, with its message.
     All,
-    /// The first one, with its text.
-    One,
-    /// Whether there is one.
+    /// The first violation, with its message.
     First,
+    /// The existence of a violation, without messages.
+    Exists,
 }
 
-/// A place on the way down: the pointer is spelled only when something is found there.
+/// The path from the root to a schema, as a linked list on the stack: the pointer is built only for violations.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spot<'p> {
-    parent: Option<&'p Spot<'p>>,
+pub(crate) struct SchemaPath<'p> {
+    parent: Option<&'p SchemaPath<'p>>,
     token: Token<'p>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Token<'p> {
     Root,
-    /// A keyword, where a schema stands.
+    /// A keyword of a schema.
     Kw(Kw),
-    /// A name in a map, which may be that of a keyword.
+    /// A key of a map, which may be spelled like a keyword.
     Word(&'p str),
     Index(usize),
 }
 
-impl<'p> Spot<'p> {
+impl<'p> SchemaPath<'p> {
     const ROOT: Self = Self { parent: None, token: Token::Root };
 
     fn kw(&'p self, kw: Kw) -> Self {
-        Spot { parent: Some(self), token: Token::Kw(kw) }
+        SchemaPath { parent: Some(self), token: Token::Kw(kw) }
     }
 
     fn word(&'p self, word: &'p str) -> Self {
-        Spot { parent: Some(self), token: Token::Word(word) }
+        SchemaPath { parent: Some(self), token: Token::Word(word) }
     }
 
     fn index(&'p self, index: usize) -> Self {
-        Spot { parent: Some(self), token: Token::Index(index) }
+        SchemaPath { parent: Some(self), token: Token::Index(index) }
     }
 
-    /// Whether a keyword stands on the way.
     fn is_within(&self, kw: Kw) -> bool {
         matches!(self.token, Token::Kw(own) if own == kw) || self.parent.is_some_and(|parent| parent.is_within(kw))
     }
 
     fn tokens(&self) -> Vec<String> {
         let mut tokens = Vec::new();
-        let mut spot = Some(self);
-        while let Some(own) = spot {
+        let mut path = Some(self);
+        while let Some(own) = path {
             match own.token {
                 Token::Root => {}
                 Token::Kw(kw) => tokens.push(kw.name().to_owned()),
                 Token::Word(word) => tokens.push(word.to_owned()),
                 Token::Index(index) => tokens.push(index.to_string()),
             }
-            spot = own.parent;
+            path = own.parent;
         }
         tokens.reverse();
         tokens
     }
 }
 
-/// Whether a schema is nothing but the type `null`.
 pub(crate) fn is_null(json: &Json<'_>) -> bool {
     json.get(Kw::Type.name()).and_then(Json::as_str) == Some("null")
 }
 
-/// Where in the document a node stands, as far as rules ask.
+/// What rules need to know of a node's position.
 #[derive(Clone, Copy, Debug)]
-struct Stand {
+struct NodeContext {
     root: bool,
-    /// The keyword under which the node stands.
+    /// The keyword that holds the node.
     under: Option<Kw>,
-    /// Objects around the node.
+    /// The number of objects around the node.
     depth: u64,
     /// The definition the node belongs to; the document itself is 0.
     owner: usize,
-    way: Way,
+    requiredness: Requiredness,
 }
 
-/// Whether anything on the way from the owner to a node may be left out.
+/// Whether a value of the owner must contain a value of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// Something may, or nobody asks.
-    Soft,
-    /// Nothing may.
-    Hard,
+enum Requiredness {
+    /// It need not, or no rule asks.
+    Optional,
+    /// It must.
+    Required,
 }
 
 struct Checker<'c, 'j> {
     document: &'j Json<'j>,
     dialect: &'c Dialect,
-    caps: &'c Caps,
+    caps: &'c Capabilities,
     rules: &'c [RuleRow],
-    /// What is taken of the form of the root, and below it.
-    lenience: [Option<well_formed::Lenience>; 2],
-    /// Words that refer to nothing here: without its dollar sign one does only where it is taken.
-    unheard: KwSet,
+    /// The leniency at the root, and below it.
+    leniency: [Option<well_formed::Leniency>; 2],
+    /// Keywords that are no references here: `ref` is one only where the dialect accepts it.
+    ignored_references: KwSet,
     slot: Slot,
     subject: Subject<'c>,
-    depth: Depth,
+    mode: CheckMode,
     totals: Totals,
-    counting: Counting,
-    links: Links<'j>,
+    counting: CountScope,
+    references: ReferenceGraph<'j>,
     violations: Vec<Violation>,
     found: usize,
+    ignored: IgnoredKeywords,
 }
 
 impl<'c, 'j> Checker<'c, 'j> {
-    fn new(json: &'j Json<'j>, dialect: &'c Dialect, slot: Slot, subject: Subject<'c>, depth: Depth) -> Self {
+    fn new(json: &'j Json<'j>, dialect: &'c Dialect, slot: Slot, subject: Subject<'c>, mode: CheckMode) -> Self {
         let rules = dialect.rule_rows(slot);
-        let lenience = well_formed::lenience_of(rules, depth);
+        let leniency = well_formed::leniency_of(rules, mode);
         Self {
             document: json,
             dialect,
             caps: dialect.caps(slot),
-            lenience: [lenience, lenience.map(well_formed::Lenience::below)],
-            unheard: [Kw::OpenRef].into_iter().filter(|kw| dialect.refusal(*kw, slot).is_some()).collect(),
+            leniency: [leniency, leniency.map(well_formed::Leniency::below)],
+            ignored_references: [Kw::BareRef].into_iter().filter(|kw| dialect.refusal(*kw, slot).is_some()).collect(),
             rules,
             slot,
             subject,
-            depth,
+            mode,
             totals: Totals::default(),
-            counting: Counting::Budgets,
-            links: Links::new(json),
+            counting: CountScope::Budgets,
+            references: ReferenceGraph::new(json),
             violations: Vec::new(),
             found: 0,
+            ignored: IgnoredKeywords::Reported,
         }
     }
 
     fn run(&mut self) {
-        let root = Stand { root: true, under: None, depth: 0, owner: 0, way: self.start() };
+        let root =
+            NodeContext { root: true, under: None, depth: 0, owner: 0, requiredness: self.initial_requiredness() };
         let document = self.document;
-        self.schema(document, &Spot::ROOT, root);
-        if !self.done() {
-            self.judge_strays();
+        self.check_schema(document, &SchemaPath::ROOT, root);
+        if !self.is_done() {
+            self.check_misplaced_targets();
         }
-        if !self.done() {
-            self.judge_links();
-            self.judge_totals();
+        if !self.is_done() {
+            self.check_references();
+            self.check_totals();
         }
     }
 
-    /// How the way from an owner begins; whether it stays hard matters only to one rule.
-    fn start(&self) -> Way {
-        if self.caps.must(Demand::CycleOptional) { Way::Hard } else { Way::Soft }
+    /// Requiredness matters to one demand only.
+    fn initial_requiredness(&self) -> Requiredness {
+        if self.caps.has_demand(Demand::CycleOptional) { Requiredness::Required } else { Requiredness::Optional }
     }
 
-    fn done(&self) -> bool {
-        self.depth != Depth::All && self.found > 0
+    fn is_done(&self) -> bool {
+        self.mode != CheckMode::All && self.found > 0
     }
 
-    /// Judges one schema and everything below it.
-    fn schema(&mut self, json: &'j Json<'j>, spot: &Spot<'_>, stand: Stand) {
+    /// Checks one schema and everything below it.
+    fn check_schema(&mut self, json: &'j Json<'j>, path: &SchemaPath<'_>, context: NodeContext) {
         let Json::Obj(members) = json else {
-            self.judge_other(json, spot, stand);
+            self.check_non_object(json, path, context);
             return;
         };
-        let seen = Seen::new(members, self.lenience_at(stand), self.unheard);
-        self.judge(&seen, spot, stand);
-        if self.done() {
+        let node = NodeKeywords::new(members, self.leniency_at(context), self.ignored_references);
+        self.check_node(&node, path, context);
+        if self.is_done() {
             return;
         }
-        let depth = stand.depth + u64::from(seen.is_object());
-        for (kw, value) in seen.subschemas() {
-            let below = Stand { root: false, under: Some(kw), depth, ..stand };
-            let at = spot.kw(kw);
-            match (kw.row().holds, value) {
-                (Holds::SchemaList, Json::Arr(items)) => {
+        let depth = context.depth + u64::from(node.is_object());
+        for (kw, value) in node.subschemas() {
+            let below = NodeContext { root: false, under: Some(kw), depth, ..context };
+            let at = path.kw(kw);
+            match (kw.info().holds, value) {
+                (KeywordValue::SchemaList, Json::Arr(items)) => {
                     // Only `null` is known to be taken as a way out of a loop.
-                    let way_out = kw != Kw::AllOf && items.iter().any(is_null);
-                    let below = Stand { way: if way_out { Way::Soft } else { stand.way }, ..below };
+                    let has_exit = kw != Kw::AllOf && items.iter().any(is_null);
+                    let below = NodeContext {
+                        requiredness: if has_exit { Requiredness::Optional } else { context.requiredness },
+                        ..below
+                    };
                     // What a list need not be long enough to have may be missing.
-                    let needed = if kw == Kw::PrefixItems { seen.min_items() } else { u64::MAX };
+                    let needed = if kw == Kw::PrefixItems { node.min_items() } else { u64::MAX };
                     for (index, item) in items.iter().enumerate() {
-                        let way = if (index as u64) < needed { below.way } else { Way::Soft };
-                        self.schema(item, &at.index(index), Stand { way, ..below });
+                        let requiredness =
+                            if (index as u64) < needed { below.requiredness } else { Requiredness::Optional };
+                        self.check_schema(item, &at.index(index), NodeContext { requiredness, ..below });
                     }
                 }
-                (Holds::SchemaMap | Holds::SchemaOrNamesMap, Json::Obj(map)) => {
-                    let required = if stand.way == Way::Hard { seen.required() } else { HashSet::default() };
+                (KeywordValue::SchemaMap | KeywordValue::SchemaOrNamesMap, Json::Obj(map)) => {
+                    let required = if context.requiredness == Requiredness::Required {
+                        node.required()
+                    } else {
+                        HashSet::default()
+                    };
                     for (name, item) in *map {
                         if kw == Kw::Dependencies && matches!(item, Json::Arr(_)) {
                             continue;
                         }
-                        let below = if matches!(kw, Kw::Defs | Kw::Definitions | Kw::OpenDefs) {
-                            Stand { depth: 0, owner: self.links.owner(kw, name), way: self.start(), ..below }
-                        } else if kw == Kw::Properties && stand.way == Way::Hard && required.contains(name) {
+                        let below = if matches!(kw, Kw::Defs | Kw::Definitions | Kw::BareDefs) {
+                            NodeContext {
+                                depth: 0,
+                                owner: self.references.owner(kw, name),
+                                requiredness: self.initial_requiredness(),
+                                ..below
+                            }
+                        } else if kw == Kw::Properties
+                            && context.requiredness == Requiredness::Required
+                            && required.contains(name)
+                        {
                             below
                         } else {
-                            Stand { way: Way::Soft, ..below }
+                            NodeContext { requiredness: Requiredness::Optional, ..below }
                         };
-                        self.schema(item, &at.word(name), below);
-                        if self.done() {
+                        self.check_schema(item, &at.word(name), below);
+                        if self.is_done() {
                             return;
                         }
                     }
                 }
-                (Holds::Schema, Json::Arr(items)) if kw == Kw::Items => {
+                (KeywordValue::Schema, Json::Arr(items)) if kw == Kw::Items => {
                     for (index, item) in items.iter().enumerate() {
-                        self.schema(item, &at.index(index), below);
+                        self.check_schema(item, &at.index(index), below);
                     }
                 }
-                (Holds::Schema, _) => {
-                    let needed = (kw == Kw::Items && seen.min_items() > 0)
-                        || (kw == Kw::AdditionalProperties && !self.caps.ways_out.has(kw));
-                    self.schema(value, &at, Stand { way: if needed { stand.way } else { Way::Soft }, ..below });
+                (KeywordValue::Schema, _) => {
+                    let needed = (kw == Kw::Items && node.min_items() > 0)
+                        || (kw == Kw::AdditionalProperties && !self.caps.cycle_exits.has(kw));
+                    self.check_schema(
+                        value,
+                        &at,
+                        NodeContext {
+                            requiredness: if needed { context.requiredness } else { Requiredness::Optional },
+                            ..below
+                        },
+                    );
                 }
                 _ => {}
             }
         }
     }
 
-    /// What stands on the way to a place, where that may have to be told.
-    fn way_by(&self, spot: &Spot<'_>) -> By {
-        let ways = [(Kw::Properties, By::Property), (Kw::Items, By::List), (Kw::AdditionalProperties, By::Map)];
-        let found = ways.into_iter().find(|(kw, _)| self.told() && spot.is_within(*kw));
-        found.map_or(By::Nothing, |(_, by)| by)
+    /// What could be changed on the path to a reference to end a cycle, where messages are needed.
+    fn find_cycle_breaker(&self, path: &SchemaPath<'_>) -> CycleBreaker {
+        let breakers = [
+            (Kw::Properties, CycleBreaker::Property),
+            (Kw::Items, CycleBreaker::List),
+            (Kw::AdditionalProperties, CycleBreaker::Map),
+        ];
+        let found = breakers.into_iter().find(|(kw, _)| self.needs_messages() && path.is_within(*kw));
+        found.map_or(CycleBreaker::Nothing, |(_, breaker)| breaker)
     }
 
-    /// Whether places have to be told, not only that something was found.
-    fn told(&self) -> bool {
-        self.depth != Depth::First
+    fn needs_messages(&self) -> bool {
+        self.mode != CheckMode::Exists
     }
 
-    /// Reports a broken rule at a place that was left some time ago.
-    fn violate_at(&mut self, row: &RuleRow, tokens: &[String], keyword: &str, blanks: &Blanks<'_>) {
-        self.violate_below(row, &Spot::ROOT, tokens, keyword, blanks);
+    /// Reports a violation at a path that was left earlier.
+    fn report_rule_at(&mut self, row: &RuleRow, tokens: &[String], keyword: &str, placeholders: &Placeholders<'_>) {
+        self.report_rule_below(row, &SchemaPath::ROOT, tokens, keyword, placeholders);
     }
 
-    fn violate_below(&mut self, row: &RuleRow, spot: &Spot<'_>, tokens: &[String], keyword: &str, blanks: &Blanks<'_>) {
+    fn report_rule_below(
+        &mut self,
+        row: &RuleRow,
+        path: &SchemaPath<'_>,
+        tokens: &[String],
+        keyword: &str,
+        placeholders: &Placeholders<'_>,
+    ) {
         match tokens.split_first() {
-            Some((first, rest)) => self.violate_below(row, &spot.word(first), rest, keyword, blanks),
-            None => self.violate(row, spot, keyword, blanks),
+            Some((first, rest)) => self.report_rule_below(row, &path.word(first), rest, keyword, placeholders),
+            None => self.report_rule(row, path, keyword, placeholders),
         }
     }
 
-    /// Reports a rule that a schema breaks.
-    fn violate(&mut self, row: &RuleRow, spot: &Spot<'_>, keyword: &str, blanks: &Blanks<'_>) {
-        self.report(&row.into(), spot, None, &Blanks { limit: row.limit.or(blanks.limit), keyword, ..*blanks });
+    fn report_rule(&mut self, row: &RuleRow, path: &SchemaPath<'_>, keyword: &str, placeholders: &Placeholders<'_>) {
+        self.report(
+            &row.into(),
+            path,
+            None,
+            &Placeholders { limit: row.limit.or(placeholders.limit), keyword, ..*placeholders },
+        );
     }
 
-    /// Reports a rule that a keyword of a schema breaks.
-    fn violate_in(&mut self, row: &RuleRow, spot: &Spot<'_>, keyword: &str, blanks: &Blanks<'_>) {
-        self.report(&row.into(), spot, Some(keyword), &Blanks { keyword, ..*blanks });
+    fn report_rule_in_keyword(
+        &mut self,
+        row: &RuleRow,
+        path: &SchemaPath<'_>,
+        keyword: &str,
+        placeholders: &Placeholders<'_>,
+    ) {
+        self.report(&row.into(), path, Some(keyword), &Placeholders { keyword, ..*placeholders });
     }
 
-    fn refuse(&mut self, row: &KeywordRow, spot: &Spot<'_>, keyword: &str, value: &Json<'_>, kind: &str) {
-        let blanks = Blanks { keyword, kind, value: Some(value), limit: row.up_to, ..Blanks::default() };
-        self.report(&row.into(), spot, Some(keyword), &blanks);
+    fn report_keyword(&mut self, row: &KeywordRow, path: &SchemaPath<'_>, keyword: &str, value: &Json<'_>, kind: &str) {
+        let placeholders =
+            Placeholders { keyword, kind, value: Some(value), limit: row.up_to, ..Placeholders::default() };
+        self.report(&row.into(), path, Some(keyword), &placeholders);
     }
 
-    /// Reports what is broken in a schema, or by what it holds under a key.
-    fn report(&mut self, row: &Row<'_>, spot: &Spot<'_>, key: Option<&str>, blanks: &Blanks<'_>) {
-        self.found += 1;
-        if self.depth == Depth::First || (self.depth == Depth::One && self.found > 1) {
+    /// Reports a violation by a schema, or by the value of one of its keys.
+    fn report(&mut self, row: &RowView<'_>, path: &SchemaPath<'_>, key: Option<&str>, placeholders: &Placeholders<'_>) {
+        if row.severity == Severity::Ignored && self.ignored == IgnoredKeywords::Skipped {
             return;
         }
-        let node = spot.tokens();
+        self.found += 1;
+        if self.mode == CheckMode::Exists || (self.mode == CheckMode::First && self.found > 1) {
+            return;
+        }
+        let node = path.tokens();
         let tokens: Vec<String> = node.iter().map(String::as_str).chain(key).map(str::to_owned).collect();
         let mut at = String::new();
         for token in &tokens {
             push_token(&mut at, token);
         }
-        let broken = Broken {
+        let broken = ErrorMessage {
             says: row.says,
             whole: row.whole,
-            blanks,
+            placeholders,
             at: &tokens,
             node: &node,
             document: self.document,
-            keys: &self.links.keys,
+            keys: &self.references.keys,
             slot: self.slot,
             subject: self.subject,
         };
         let says = broken.text(self.dialect.error_text());
-        self.violations.push(row.violation(at, blanks.keyword, says));
+        self.violations.push(row.violation(at, placeholders.keyword, says));
     }
 
     fn rows(&self, demand: Demand) -> impl Iterator<Item = &'c RuleRow> + use<'c> {
@@ -440,8 +504,8 @@ impl<'c, 'j> Checker<'c, 'j> {
     }
 }
 
-/// What is told of a row that is broken.
-struct Row<'r> {
+/// What violations copy from a row, of either kind.
+struct RowView<'r> {
     code: &'r str,
     says: &'r str,
     whole: bool,
@@ -450,7 +514,7 @@ struct Row<'r> {
     source: &'r str,
 }
 
-impl Row<'_> {
+impl RowView<'_> {
     fn violation(&self, at: String, keyword: &str, says: String) -> Violation {
         Violation {
             code: self.code.to_owned(),
@@ -464,9 +528,9 @@ impl Row<'_> {
     }
 }
 
-macro_rules! told_of {
+macro_rules! impl_row_view {
     ($($row:ident)*) => { $(
-        impl<'r> From<&'r $row> for Row<'r> {
+        impl<'r> From<&'r $row> for RowView<'r> {
             fn from(row: &'r $row) -> Self {
                 let $row { code, says, whole, severity, confidence, source, .. } = row;
                 Self { code, says, whole: *whole, severity: *severity, confidence: *confidence, source }
@@ -475,4 +539,4 @@ macro_rules! told_of {
     )* };
 }
 
-told_of! { RuleRow KeywordRow }
+impl_row_view! { RuleRow KeywordRow }

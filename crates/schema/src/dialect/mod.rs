@@ -1,10 +1,10 @@
-//! Owns dialects: reads their rows, joins them (`extends`, meets), and answers what a row says. It knows no provider: a
+//! Reads the rows of dialects, joins them (`extends`, meets) and answers queries. It knows no provider: a
 //! provider's rules are a file in `data/`.
 
-mod caps;
-mod own;
+mod capabilities;
+mod engine_codes;
 mod rows;
-mod sound;
+mod validate;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,31 +15,31 @@ use foldhash::fast::FixedState;
 use regex::Regex;
 use serde::Serialize;
 
-pub(crate) use caps::{Caps, Depth, RootRef};
-pub use own::{explain_own, own_codes};
+pub(crate) use capabilities::{Capabilities, KeyDepth, RootRef};
+pub use engine_codes::{explain_own, own_codes};
 pub use rows::{Confidence, Severity, Slot, ToolShape};
-pub(crate) use rows::{Demand, ErrorText, KeywordRow, RuleRow, Words};
+pub(crate) use rows::{Demand, ErrorText, KeywordRow, KeywordSpelling, RuleRow};
 
 use crate::keyword::{COUNT, Kw, TABLE};
-use rows::File;
+use rows::DialectFile;
 
 /// What one provider surface accepts as a schema.
 #[derive(Clone, Debug)]
 pub struct Dialect {
-    file: File,
+    file: DialectFile,
     /// The row that refuses a keyword, by slot and keyword.
     refusals: [[Option<u16>; COUNT]; 2],
     /// The row that refuses keys that are not keywords, by slot.
     unknown: [Option<u16>; 2],
     /// The rows about structure and budgets, by slot.
     rules: [Vec<RuleRow>; 2],
-    caps: [Caps; 2],
-    once: Once,
+    caps: [Capabilities; 2],
+    derived: Derived,
 }
 
-/// What is found out once about a dialect as it stands.
+/// What is derived from the rows once, on demand.
 #[derive(Clone, Debug, Default)]
-struct Once {
+struct Derived {
     fingerprint: OnceLock<Arc<str>>,
     /// The next rung of the ladder, where it has a dialect.
     next: OnceLock<Option<Arc<Cow<'static, Dialect>>>>,
@@ -47,8 +47,8 @@ struct Once {
     names: OnceLock<Arc<[(usize, Regex)]>>,
 }
 
-/// A word that one row wants on every object and another refuses.
-pub(crate) struct Torn<'a> {
+/// A keyword that one row requires on every object and another refuses.
+pub(crate) struct ContradictoryKeyword<'a> {
     pub(crate) kw: Kw,
     pub(crate) wanted: &'a RuleRow,
     pub(crate) refused: &'a KeywordRow,
@@ -62,7 +62,7 @@ pub struct RuleView<'a> {
     pub code: &'a str,
     /// What the rule is about: keywords, or the name of a demand.
     pub about: String,
-    /// What the provider does when it is broken.
+    /// The provider's reaction to a violation.
     pub severity: Severity,
     /// The provider's text.
     pub says: &'a str,
@@ -117,12 +117,12 @@ pub fn explain(code: &str) -> Vec<(&'static Dialect, RuleView<'static>)> {
 impl Dialect {
     /// Reads a dialect of the caller's own. It may extend or meet built-in ones.
     pub fn from_toml(text: &str) -> Result<Self, DialectError> {
-        let file: File = toml::from_str(text).map_err(|error| DialectError(error.to_string()))?;
+        let file: DialectFile = toml::from_str(text).map_err(|error| DialectError(error.to_string()))?;
         Self::build(file, &|id| dialect(id).cloned())
     }
 
     /// The dialect of what all the given ones accept. It is an error if they have no schema in common, with the ladder of strict
-    /// ones gone down: one wants a word on every object that another refuses.
+    /// ones gone down: one requires a keyword on every object that another refuses.
     ///
     /// ```
     /// use polywire_schema::target;
@@ -147,13 +147,13 @@ impl Dialect {
             };
             meet.file.strict |= member.file.strict;
             meet.file.with_strict = None;
-            meet.file.words = meet.file.words.filter(|words| member.words() == *words);
+            meet.file.words = meet.file.words.filter(|words| member.keyword_spelling() == *words);
             let offset = u16::try_from(meet.file.keyword.len()).unwrap_or(u16::MAX);
             for slot in [Slot::Tool, Slot::Output] {
                 for row in TABLE {
                     let theirs = member.refusal_index(row.kw, slot).map(|index| index + offset);
                     let chosen =
-                        meet.more_severe(meet.refusal_index(row.kw, slot), theirs, &member.file.keyword, offset);
+                        meet.stricter_row(meet.refusal_index(row.kw, slot), theirs, &member.file.keyword, offset);
                     if let Some(cell) =
                         meet.refusals.get_mut(slot as usize).and_then(|cells| cells.get_mut(row.kw as usize))
                     {
@@ -168,15 +168,15 @@ impl Dialect {
             meet.file.keyword.extend(member.file.keyword.iter().cloned());
             meet.file.rule.extend(member.file.rule.iter().cloned());
         }
-        meet.settle();
+        meet.build_slot_rules();
         for slot in [Slot::Tool, Slot::Output] {
             if let Some(caps) = meet.caps.get_mut(slot as usize) {
                 for member in dialects {
-                    caps.forget(member.caps(slot).meaningless());
+                    caps.remove_accepted(member.caps(slot).meaningless_keywords());
                 }
             }
         }
-        meet.with_common_ground()
+        meet.with_shared_limits()
     }
 
     /// The only one of these dialects, or the [meet](Self::meet) of several.
@@ -187,10 +187,10 @@ impl Dialect {
         }
     }
 
-    /// This dialect, unless no rung of its ladder takes an object.
-    fn with_common_ground(self) -> Result<Self, DialectError> {
+    /// An error if no rung of the ladder accepts an object.
+    fn with_shared_limits(self) -> Result<Self, DialectError> {
         let mut rung = &self;
-        while let Some(Torn { kw, wanted, refused }) = rung.torn(Slot::Tool) {
+        while let Some(ContradictoryKeyword { kw, wanted, refused }) = rung.contradictory_keyword(Slot::Tool) {
             rung = rung.next_rung().ok_or_else(|| {
                 let (word, wants, refuses) = (kw.name(), &wanted.code, &refused.code);
                 let why = format!("{wants} wants `{word}` on every object, and {refuses} refuses it");
@@ -200,11 +200,11 @@ impl Dialect {
         Ok(self)
     }
 
-    /// Why no object can be said, where that is so.
-    pub(crate) fn torn(&self, slot: Slot) -> Option<Torn<'_>> {
-        let (demand, kw) = self.caps(slot).torn()?;
+    /// The reason why no object fits, if there is one.
+    pub(crate) fn contradictory_keyword(&self, slot: Slot) -> Option<ContradictoryKeyword<'_>> {
+        let (demand, kw) = self.caps(slot).contradictory_keyword()?;
         let wanted = self.rule_rows(slot).iter().find(|row| row.demand == demand)?;
-        Some(Torn { kw, wanted, refused: self.refusal(kw, slot)? })
+        Some(ContradictoryKeyword { kw, wanted, refused: self.refusal(kw, slot)? })
     }
 
     /// The id, such as `openai-strict`.
@@ -212,12 +212,12 @@ impl Dialect {
         &self.file.id
     }
 
-    /// What tells this dialect from every other, a caller's own with a built-in id included.
+    /// Differs for every dialect, including a caller's own with a built-in id.
     pub(crate) fn fingerprint(&self) -> &str {
-        self.once.fingerprint.get_or_init(|| self.digest().into())
+        self.derived.fingerprint.get_or_init(|| self.digest().into())
     }
 
-    /// Everything that the dialect says: its own rows, those that it extends and, of a meet, what each member accepts.
+    /// Covers the own rows, those of extended dialects and, for a meet, those of each member.
     fn digest(&self) -> String {
         let mut hasher = FixedState::with_seed(0).build_hasher();
         self.file.hash(&mut hasher);
@@ -248,7 +248,7 @@ impl Dialect {
         &self.file.checked_on
     }
 
-    /// Whether the provider's strict flag goes with a schema that fits.
+    /// True where a fitted schema is sent with the provider's strict flag.
     pub fn strict(&self) -> bool {
         self.file.strict
     }
@@ -261,11 +261,10 @@ impl Dialect {
     /// The dialect of the next rung.
     pub(crate) fn next_rung(&self) -> Option<&Self> {
         let find = || Some(Arc::new(target(self.fallback()?).ok()?));
-        self.once.next.get_or_init(find).as_ref().map(|next| next.as_ref().as_ref())
+        self.derived.next.get_or_init(find).as_ref().map(|next| next.as_ref().as_ref())
     }
 
-    /// How the provider reads keywords.
-    pub(crate) fn words(&self) -> Words {
+    pub(crate) fn keyword_spelling(&self) -> KeywordSpelling {
         self.file.words.unwrap_or_default()
     }
 
@@ -282,7 +281,7 @@ impl Dialect {
             let named = rows.iter().enumerate().filter(|(_, row)| about_names.contains(&row.demand));
             named.filter_map(|(index, row)| Some((index, Regex::new(row.pattern.as_deref()?).ok()?))).collect()
         };
-        let patterns = self.once.names.get_or_init(find).iter();
+        let patterns = self.derived.names.get_or_init(find).iter();
         let all = patterns.filter_map(|(index, pattern)| Some((rows.get(*index)?, pattern)));
         all.filter(move |(row, _)| row.demand == demand)
     }
@@ -323,7 +322,7 @@ impl Dialect {
         row.map(view_keyword)
     }
 
-    pub(crate) fn caps(&self, slot: Slot) -> &Caps {
+    pub(crate) fn caps(&self, slot: Slot) -> &Capabilities {
         let [tool, output] = &self.caps;
         match slot {
             Slot::Tool => tool,
@@ -352,14 +351,19 @@ impl Dialect {
         }
     }
 
-    /// Sorts the rows by slot and says what they mean to a writer.
-    fn settle(&mut self) {
+    /// Splits the rows by slot and derives the capabilities.
+    fn build_slot_rules(&mut self) {
         let rows = |slot: Slot| -> Vec<RuleRow> {
-            self.file.rule.iter().filter(|row| row.slot.is_none_or(|own| own == slot)).map(RuleRow::settled).collect()
+            self.file
+                .rule
+                .iter()
+                .filter(|row| row.slot.is_none_or(|own| own == slot))
+                .map(RuleRow::with_keyword_sets)
+                .collect()
         };
-        self.once = Once::default();
+        self.derived = Derived::default();
         self.rules = [rows(Slot::Tool), rows(Slot::Output)];
-        self.caps = [Caps::of(self, Slot::Tool), Caps::of(self, Slot::Output)];
+        self.caps = [Capabilities::of(self, Slot::Tool), Capabilities::of(self, Slot::Output)];
     }
 
     /// The first row with that demand.
@@ -371,7 +375,7 @@ impl Dialect {
         self.refusals.get(slot as usize)?.get(kw as usize).copied().flatten()
     }
 
-    fn more_severe(&self, ours: Option<u16>, theirs: Option<u16>, rows: &[KeywordRow], offset: u16) -> Option<u16> {
+    fn stricter_row(&self, ours: Option<u16>, theirs: Option<u16>, rows: &[KeywordRow], offset: u16) -> Option<u16> {
         let (Some(a), Some(b)) = (ours, theirs) else { return ours.or(theirs) };
         let ours = self.file.keyword.get(usize::from(a))?;
         let theirs = rows.get(usize::from(b - offset))?;
@@ -383,7 +387,7 @@ impl Dialect {
     /// A dialect without rules.
     pub(crate) fn empty() -> Self {
         Self {
-            file: File {
+            file: DialectFile {
                 id: String::new(),
                 title: String::new(),
                 serves: String::new(),
@@ -405,13 +409,13 @@ impl Dialect {
             refusals: [[None; COUNT]; 2],
             unknown: [None; 2],
             rules: [Vec::new(), Vec::new()],
-            caps: [Caps::default(), Caps::default()],
-            once: Once::default(),
+            caps: [Capabilities::default(), Capabilities::default()],
+            derived: Derived::default(),
         }
     }
 
-    fn build(mut file: File, find: &dyn Fn(&str) -> Option<Self>) -> Result<Self, DialectError> {
-        sound::outline(&file)?;
+    fn build(mut file: DialectFile, find: &dyn Fn(&str) -> Option<Self>) -> Result<Self, DialectError> {
+        validate::check_references(&file)?;
         if !file.meets.is_empty() {
             let mut members = Vec::with_capacity(file.meets.len());
             for id in &file.meets {
@@ -420,10 +424,10 @@ impl Dialect {
             let mut meet = Self::meet(&members.iter().collect::<Vec<_>>())?;
             let (keyword, rule) = (std::mem::take(&mut meet.file.keyword), std::mem::take(&mut meet.file.rule));
             let error = meet.file.error.take();
-            meet.file = File { error, keyword, rule, ..file };
+            meet.file = DialectFile { error, keyword, rule, ..file };
             return Ok(meet);
         }
-        sound::rows(&file)?;
+        validate::rows(&file)?;
         if let Some(base) = &file.extends {
             let base = find(base).ok_or_else(|| unknown_dialect(base))?.file;
             inherit(&mut file, base);
@@ -444,7 +448,7 @@ impl Dialect {
                 *cell = unknown;
             }
         }
-        dialect.settle();
+        dialect.build_slot_rules();
         Ok(dialect)
     }
 
@@ -486,7 +490,6 @@ pub(crate) fn demand_name(demand: Demand) -> String {
     name
 }
 
-/// Whether a dialect of that id comes with the crate.
 fn is_built_in(id: &str) -> bool {
     BUILT_IN.binary_search_by(|own| own.id.cmp(id)).is_ok()
 }
@@ -496,7 +499,7 @@ fn unknown_dialect(id: &str) -> DialectError {
 }
 
 /// Puts the rows of `base` behind those of `file`, except where `file` speaks of the same keyword or demand.
-fn inherit(file: &mut File, base: File) {
+fn inherit(file: &mut DialectFile, base: DialectFile) {
     for mut row in base.keyword {
         row.names.retain(|name| !file.keyword.iter().any(|own| own.names.contains(name)));
         if !row.names.is_empty() {

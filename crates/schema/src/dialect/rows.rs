@@ -10,7 +10,7 @@ use crate::keyword::{Kw, KwSet};
 /// A dialect file.
 #[derive(Clone, Debug, Hash, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct File {
+pub(crate) struct DialectFile {
     pub(crate) id: String,
     /// A name for people.
     pub(crate) title: String,
@@ -26,15 +26,15 @@ pub(crate) struct File {
     /// The dialects whose meet this one is.
     #[serde(default)]
     pub(crate) meets: Vec<String>,
-    /// Whether the provider's strict flag goes with it.
+    /// True where schemas are sent with the provider's strict flag.
     #[serde(default)]
     pub(crate) strict: bool,
     /// The next rung of the ladder when this dialect cannot be met.
     pub(crate) fallback: Option<String>,
     /// The dialect by which the same provider reads a tool that has the strict flag all the same.
     pub(crate) with_strict: Option<String>,
-    /// How keywords are read.
-    pub(crate) words: Option<Words>,
+    /// The spelling of keywords that the provider reads.
+    pub(crate) words: Option<KeywordSpelling>,
     /// How one tool is written down.
     pub(crate) shape: Option<ToolShape>,
     /// What the provider wraps around a rule's text.
@@ -47,10 +47,10 @@ pub(crate) struct File {
     pub(crate) rule: Vec<RuleRow>,
 }
 
-/// How a provider reads keywords.
+/// The spelling of keywords that a provider reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Words {
+pub(crate) enum KeywordSpelling {
     #[default]
     AsWritten,
     /// `any_of` is `anyOf`.
@@ -117,7 +117,7 @@ pub enum Slot {
     Output,
 }
 
-/// What the provider does when a rule is broken.
+/// The provider's reaction to a violation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -136,7 +136,7 @@ pub enum Severity {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Confidence {
-    /// The vendor says so.
+    /// Documented by the vendor.
     Documented,
     /// Others saw it happen.
     Observed,
@@ -157,11 +157,14 @@ pub(crate) struct KeywordRow {
     pub(crate) code: Arc<str>,
     /// The provider's text; `{keyword}` and `{value}` are filled in.
     pub(crate) says: String,
-    /// Whether that is the whole answer, with nothing of [`ErrorText`] around it.
+    /// True where the text is the whole answer, without [`ErrorText`] around it.
     #[serde(default)]
     pub(crate) whole: bool,
     pub(crate) confidence: Confidence,
     pub(crate) source: String,
+    /// True where an ignored keyword is removed before the model reads the schema.
+    #[serde(default)]
+    pub(crate) hidden: bool,
     /// Counts up to this one are accepted all the same.
     pub(crate) up_to: Option<u64>,
     /// The row holds in this slot alone.
@@ -177,7 +180,7 @@ pub(crate) struct RuleRow {
     pub(crate) severity: Severity,
     pub(crate) code: Arc<str>,
     pub(crate) says: String,
-    /// Whether that is the whole answer, with nothing of [`ErrorText`] around it.
+    /// True where the text is the whole answer, without [`ErrorText`] around it.
     #[serde(default)]
     pub(crate) whole: bool,
     pub(crate) confidence: Confidence,
@@ -201,14 +204,13 @@ pub(crate) struct RuleRow {
 }
 
 impl RuleRow {
-    /// The same with its keywords looked up.
-    pub(super) fn settled(&self) -> Self {
+    pub(super) fn with_keyword_sets(&self) -> Self {
         let named = |names: &[String]| names.iter().filter_map(|name| Kw::of(name)).collect();
         Self { allowed: named(&self.allow), refused: named(&self.refuse), ..self.clone() }
     }
 }
 
-/// What a rule asks for.
+/// What a rule demands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Demand {

@@ -1,10 +1,10 @@
-//! Arrays: items given where the provider wants them, tuples kept, evened out, or carried as objects.
+//! Emits arrays: items added where demanded, tuples kept, merged into one item schema, or carried as objects.
 
-use super::emit::Sheet;
-use super::{Lowered, Lowerer, Open, Pos};
+use super::emit::SchemaBuilder;
+use super::{Lowered, Lowerer, Open, Position};
 use crate::check::takes_objects;
 use crate::dialect::Demand;
-use crate::graph::{ArrayRules, Node, NodeId, NoteKey, ObjectRules, Rules};
+use crate::graph::{AnnotationKey, ArrayRules, Node, NodeId, ObjectRules, RuleSet};
 use crate::json::{Json, Num};
 use crate::keyword::Kw;
 use crate::lens::{LensId, Shape};
@@ -15,10 +15,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Whether a list of such items may have a greatest length, as far as the items themselves tell. What they refer to is known
     /// when everything is printed.
     pub(super) fn may_bound(&self, items: &Json<'d>) -> bool {
-        !self.caps.must(Demand::ObjectListsUnbounded) || !takes_objects(items, &|_| None)
+        !self.caps.has_demand(Demand::ObjectListsUnbounded) || !takes_objects(items, &|_| None)
     }
 
-    pub(super) fn put_array(&mut self, node: &'g Node<'g, 'd>, sheet: &mut Sheet<'d>) {
+    pub(super) fn put_array(&mut self, node: &'g Node<'g, 'd>, builder: &mut SchemaBuilder<'d>) {
         let silent = ArrayRules::default();
         let rules = node.rules.array().unwrap_or(&silent);
         let mut items = rules.items;
@@ -27,39 +27,39 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             if self.caps.accepts(Kw::PrefixItems) {
                 let mut printed = Vec::with_capacity(rules.prefix.len());
                 for id in rules.prefix {
-                    let lowered = self.lower_within(*id, Pos::Other);
+                    let lowered = self.lower_within(*id, Position::Other);
                     let lowered = self.null_here(lowered);
                     prefix.push(lowered.lens);
                     printed.push(lowered.json);
                 }
-                sheet.put(Kw::PrefixItems, self.arena.arr_like(&printed, node.written(Kw::PrefixItems)));
+                builder.put(Kw::PrefixItems, self.arena.arr_like(&printed, node.written(Kw::PrefixItems)));
             } else {
                 // What is nothing but a tuple was evened out or carried before it came here.
                 let code = self.refusal_code(Kw::PrefixItems);
                 let detail = "the places of a tuple that may be something else cannot be said";
                 self.change(&code, node.place, Kw::PrefixItems, Action::Dropped, Effect::Wider, detail);
                 items = None;
-                self.unheard += 1;
+                self.dropped_evaluators += 1;
             }
         }
         let mut rest = LensId::SAME;
         let mut unevaluated = rules.unevaluated;
         match items {
             Some(id) if self.is_never(id) && !rules.prefix.is_empty() && self.caps.accepts(Kw::PrefixItems) => {
-                self.put_no_more(node, rules, sheet);
+                self.put_no_more(node, rules, builder);
             }
             Some(id) => {
-                let lowered = self.lower_within(id, Pos::Other);
+                let lowered = self.lower_within(id, Position::Other);
                 let lowered = self.null_here(lowered);
-                sheet.put(Kw::Items, lowered.json);
+                builder.put(Kw::Items, lowered.json);
                 rest = lowered.lens;
             }
-            None if self.caps.must(Demand::HasItems) => {
+            None if self.caps.has_demand(Demand::HasItems) => {
                 let any = self.any();
-                let lowered = self.lower(any, Pos::Other);
+                let lowered = self.lower(any, Position::Other);
                 let code = self.demand_code(Demand::HasItems);
                 self.change(&code, node.place, Kw::Items, Action::Added, Effect::Same, "items of any kind");
-                sheet.put(Kw::Items, lowered.json);
+                builder.put(Kw::Items, lowered.json);
                 if unevaluated.take().is_some() {
                     self.drop_because(node, Kw::UnevaluatedItems, "items of any kind evaluate all of them");
                 }
@@ -67,75 +67,75 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
             None => {}
         }
-        sheet.lens = self.lens.add(Shape::Array { prefix, rest });
-        self.put_item_counts(node, rules, sheet);
+        builder.lens = self.lens.add(Shape::Array { prefix, rest });
+        self.put_item_counts(node, rules, builder);
         if let Some(id) = unevaluated {
             let inner = if self.caps.accepts(Kw::UnevaluatedItems) { self.lower_beside(id) } else { None };
             match inner {
-                Some(inner) => sheet.put(Kw::UnevaluatedItems, inner),
+                Some(inner) => builder.put(Kw::UnevaluatedItems, inner),
                 None => self.drop_rule(node, Kw::UnevaluatedItems),
             }
         }
     }
 
-    /// Says that nothing follows a tuple.
-    fn put_no_more(&mut self, node: &'g Node<'g, 'd>, rules: &ArrayRules<'g>, sheet: &mut Sheet<'d>) {
-        if !self.caps.must(Demand::SchemaObject) {
-            sheet.put(Kw::Items, Json::Bool(false));
+    /// Closes a tuple.
+    fn put_no_more(&mut self, node: &'g Node<'g, 'd>, rules: &ArrayRules<'g>, builder: &mut SchemaBuilder<'d>) {
+        if !self.caps.has_demand(Demand::SchemaObject) {
+            builder.put(Kw::Items, Json::Bool(false));
             return;
         }
         let count = u64::try_from(rules.prefix.len()).unwrap_or(u64::MAX);
-        if self.caps.must(Demand::HasItems) {
+        if self.caps.has_demand(Demand::HasItems) {
             let any = self.any();
-            let lowered = self.lower(any, Pos::Other);
-            sheet.put(Kw::Items, lowered.json);
+            let lowered = self.lower(any, Position::Other);
+            builder.put(Kw::Items, lowered.json);
         }
         if rules.max.is_some_and(|max| max <= count) {
             return;
         }
         if self.caps.accepts_count(Kw::MaxItems, count) {
-            sheet.put(Kw::MaxItems, Json::Num(count.into()));
+            builder.put(Kw::MaxItems, Json::Num(count.into()));
             let code = self.demand_code(Demand::SchemaObject);
             self.change(&code, node.place, Kw::Items, Action::Rewritten, Effect::Same, "said by `maxItems`");
         } else {
-            self.spill(Kw::MaxItems, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts);
+            self.spill(Kw::MaxItems, &Json::Num(count.into()), node.place, Effect::Wider, &mut builder.facts);
         }
     }
 
-    fn put_item_counts(&mut self, node: &'g Node<'g, 'd>, rules: &ArrayRules<'g>, sheet: &mut Sheet<'d>) {
+    fn put_item_counts(&mut self, node: &'g Node<'g, 'd>, rules: &ArrayRules<'g>, builder: &mut SchemaBuilder<'d>) {
         let min = (rules.min > 0).then_some(rules.min);
         for (kw, count) in [(Kw::MinItems, min), (Kw::MaxItems, rules.max)] {
             let Some(count) = count else { continue };
-            if sheet.members.iter().any(|(key, _)| *key == kw.name()) {
+            if builder.members.iter().any(|(key, _)| *key == kw.name()) {
                 continue;
             }
-            let items = sheet.members.iter().find(|(key, _)| *key == Kw::Items.name());
+            let items = builder.members.iter().find(|(key, _)| *key == Kw::Items.name());
             if kw == Kw::MaxItems && !items.is_none_or(|(_, items)| self.may_bound(items)) {
                 let code = self.demand_code(Demand::ObjectListsUnbounded);
-                self.spill_as(&code, (kw, &Json::Num(count.into())), node.place, Effect::Wider, &mut sheet.facts);
+                self.spill_as(&code, (kw, &Json::Num(count.into())), node.place, Effect::Wider, &mut builder.facts);
                 continue;
             }
             if self.caps.accepts_count(kw, count) {
-                sheet.put(kw, Json::Num(count.into()));
+                builder.put(kw, Json::Num(count.into()));
                 continue;
             }
             // A smaller lower bound still says that the list is not empty.
             if kw == Kw::MinItems && self.caps.accepts_count(kw, 1) {
-                sheet.put(kw, Json::Num(Num::Whole(1)));
+                builder.put(kw, Json::Num(Num::Whole(1)));
             }
-            self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts);
+            self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut builder.facts);
         }
         if rules.unique {
             if self.caps.accepts(Kw::UniqueItems) {
-                sheet.put(Kw::UniqueItems, Json::Bool(true));
+                builder.put(Kw::UniqueItems, Json::Bool(true));
             } else {
-                self.spill(Kw::UniqueItems, &Json::Bool(true), node.place, Effect::Wider, &mut sheet.facts);
+                self.spill(Kw::UniqueItems, &Json::Bool(true), node.place, Effect::Wider, &mut builder.facts);
             }
         }
         for (index, contains) in rules.contains.iter().enumerate() {
             // Where nothing can say that none is needed, one would be.
             let needless = contains.min == Some(0) && !self.caps.accepts(Kw::MinContains);
-            let said = index == 0 && self.caps.accepts(Kw::Contains) && !needless && self.keeps_values(sheet.lens);
+            let said = index == 0 && self.caps.accepts(Kw::Contains) && !needless && self.keeps_values(builder.lens);
             // What is counted must be neither more nor less.
             let inner = match contains.max {
                 _ if !said => None,
@@ -143,25 +143,25 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 None => self.lower_beside(contains.node),
             };
             let Some(inner) = inner else {
-                self.unheard += 1;
+                self.dropped_evaluators += 1;
                 // Without a least number nothing is asked.
                 if contains.min == Some(0) && contains.max.is_none() {
                     continue;
                 }
-                self.tell_rule(node, Kw::Contains, self.graph[contains.node].source, &mut sheet.facts);
+                self.tell_rule(node, Kw::Contains, self.graph[contains.node].source, &mut builder.facts);
                 for (kw, count) in [(Kw::MinContains, contains.min), (Kw::MaxContains, contains.max)] {
                     if let Some(count) = count {
-                        self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts);
+                        self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut builder.facts);
                     }
                 }
                 continue;
             };
-            sheet.put(Kw::Contains, inner);
+            builder.put(Kw::Contains, inner);
             for (kw, count) in [(Kw::MinContains, contains.min), (Kw::MaxContains, contains.max)] {
                 match count {
-                    Some(count) if self.caps.accepts(kw) => sheet.put(kw, Json::Num(count.into())),
+                    Some(count) if self.caps.accepts(kw) => builder.put(kw, Json::Num(count.into())),
                     Some(count) => {
-                        self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts);
+                        self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut builder.facts);
                     }
                     None => {}
                 }
@@ -170,7 +170,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// A tuple in a dialect that has none: evened out where all places are alike, else an object with a key for each place.
-    pub(super) fn carried_tuple(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Option<Lowered<'d>> {
+    pub(super) fn carried_tuple(&mut self, node: &'g Node<'g, 'd>, pos: Position) -> Option<Lowered<'d>> {
         let rules = node.rules.array()?;
         if rules.prefix.is_empty() || self.caps.accepts(Kw::PrefixItems) {
             return None;
@@ -186,9 +186,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let count = u64::try_from(rules.prefix.len()).unwrap_or(u64::MAX);
         let ends = rules.items.is_some_and(|rest| self.is_never(rest)) || rules.max.is_some_and(|max| max <= count);
-        if self.are_alike(rules.prefix) {
-            let rest_alike =
-                ends || rules.items.is_none_or(|rest| self.are_alike(&[rest, *rules.prefix.first().unwrap_or(&rest)]));
+        if self.are_equal_shapes(rules.prefix) {
+            let rest_alike = ends
+                || rules
+                    .items
+                    .is_none_or(|rest| self.are_equal_shapes(&[rest, *rules.prefix.first().unwrap_or(&rest)]));
             if ends {
                 rules.max = Some(rules.max.map_or(count, |max| max.min(count)));
             }
@@ -198,8 +200,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 rules.items = rules.prefix.first().copied();
                 rules.prefix = &[];
                 self.change(&code, node.place, Kw::PrefixItems, Action::Rewritten, effect, "every item is of one kind");
-                let rules = Rules { array: Some(self.nodes.keep(rules)), ..node.rules.all() };
-                return Some(self.emit(self.nodes.keep(node.asking(rules, self.nodes)), pos));
+                let rules = RuleSet { array: Some(self.nodes.keep(rules)), ..node.rules.all() };
+                return Some(self.emit(self.nodes.keep(node.with_rules(rules, self.nodes)), pos));
             }
         }
         if let Some(text) = self.too_deep(node) {
@@ -221,9 +223,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             if let Some(kind) = rules.items.or_else(|| (self.open == Open::Carry).then(|| self.any())) {
                 let (min, max) = (rules.min.saturating_sub(count), rules.max.map(|max| max - count));
                 let list = ArrayRules { items: Some(kind), min, max, ..ArrayRules::default() };
-                let rules = Rules { array: Some(self.nodes.keep(list)), ..Rules::default() };
+                let rules = RuleSet { array: Some(self.nodes.keep(list)), ..RuleSet::default() };
                 let list = Node { types: Some(Types::ARRAY), ..Node::default() };
-                let list = self.graph.add(list.asking(rules, self.nodes));
+                let list = self.graph.add(list.with_rules(rules, self.nodes));
                 properties.push(("rest", list));
                 if min > 0 {
                     required.push("rest");
@@ -256,40 +258,40 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             additional: Some(self.nothing()),
             ..ObjectRules::default()
         };
-        let lowered = self.emit(self.made_object(object, node), Pos::Other);
+        let lowered = self.emit(self.made_object(object, node), Position::Other);
         let lens = self.lens.add(Shape::Tuple { fields, rest, object: lowered.lens });
         Some(Lowered { lens, ..lowered })
     }
 
     /// Whether schemas say the same: they are printed alike, with the same losses, and their values travel alike.
-    fn are_alike(&mut self, ids: &[NodeId]) -> bool {
+    fn are_equal_shapes(&mut self, ids: &[NodeId]) -> bool {
         let Some((first, rest)) = ids.split_first() else { return true };
         if rest.iter().all(|id| id == first) {
             return true;
         }
-        if let Some(known) = self.alike.get(ids) {
+        if let Some(known) = self.uniform_tuples.get(ids) {
             return *known;
         }
-        let mark = self.mark();
-        let model = self.lower(*first, Pos::Other);
-        let losses = self.losses_since(mark.so_far.changes);
-        let alike = rest.iter().all(|id| {
+        let checkpoint = self.checkpoint();
+        let model = self.lower(*first, Position::Other);
+        let losses = self.losses_since(checkpoint.progress.changes);
+        let is_uniform = rest.iter().all(|id| {
             let before = self.changes.len();
             // Only one of them is printed in the end.
-            self.printed = mark.printed;
-            let other = self.lower(*id, Pos::Other);
+            self.printed = checkpoint.printed;
+            let other = self.lower(*id, Position::Other);
             other.json.same(&model.json)
                 && other.null == model.null
-                && self.lens.are_alike(other.lens, model.lens)
+                && self.lens.are_equal_shapes(other.lens, model.lens)
                 && self.losses_since(before) == losses
         });
-        self.take_back(mark);
-        self.alike.insert(ids.to_vec(), alike);
-        alike
+        self.rollback(checkpoint);
+        self.uniform_tuples.insert(ids.to_vec(), is_uniform);
+        is_uniform
     }
 
     /// What was lost since there were so many changes, wherever it was.
-    fn losses_since(&self, changes: usize) -> Vec<(NoteKey<'d>, Effect)> {
+    fn losses_since(&self, changes: usize) -> Vec<(AnnotationKey<'d>, Effect)> {
         let since = self.changes.get(changes..).unwrap_or_default();
         let lost = since.iter().filter(|edit| matches!(edit.effect, Effect::Wider | Effect::Narrower));
         lost.map(|edit| (edit.keyword, edit.effect)).collect()

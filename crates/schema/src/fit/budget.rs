@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 
-use super::Printed;
-use super::trade::room_for_unions;
+use super::EmittedCounts;
+use super::optionals_to_require::max_unions;
 use super::union::with_fact;
 use crate::arena::Arena;
-use crate::check::{LONG_ENUM, Violation, enum_chars, optionals, unused_definitions};
-use crate::dialect::{Caps, Demand, Dialect, Slot};
+use crate::check::{LONG_ENUM, Violation, count_optionals, enum_chars, unused_definitions};
+use crate::dialect::{Capabilities, Demand, Dialect, Slot};
 use crate::json::{Json, Member};
 use crate::keyword::{Kw, KwSet, root_definition};
 use crate::lens::{Lens, Shape};
-use crate::names::Names;
+use crate::names::UniqueNames;
 use crate::types::Types;
 use crate::walk::{look_at_subschemas, with_subschemas};
 use polywire_report::{Action, Change, Effect};
@@ -33,23 +33,23 @@ pub(super) fn meet_budgets<'d>(
     let refers = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs);
     if let Some(limit) = caps.limit(Demand::MaxDepth).filter(|limit| refers && deepest > *limit) {
         let defs = json.get(Kw::Defs.name()).and_then(Json::as_obj).unwrap_or_default();
-        let names = Names::of(defs.iter().map(|(name, _)| (*name).to_owned()));
+        let names = UniqueNames::of(defs.iter().map(|(name, _)| (*name).to_owned()));
         let code = code(Demand::MaxDepth);
-        json = Hoist { limit, deep: Vec::new(), names, arena, code, changes }.run(json, defs);
+        json = DefinitionHoist { limit, deep: Vec::new(), names, arena, code, changes }.run(json, defs);
     }
     if let Some(limit) = caps.limit(Demand::MaxItemsSum)
         && sum_of_max_items(&json) > limit
     {
         let code = code(Demand::MaxItemsSum);
-        let mut strip = Strip { arena, code: &code, changes, pointer: String::new() };
+        let mut strip = KeywordStrip { arena, code: &code, changes, pointer: String::new() };
         json = strip.run(json, &|json| without_max_items(json, caps, arena)).unwrap_or(json);
     }
     if dialect.fallback().is_none()
         && let Some(cut) = long_enums(&json, caps)
     {
-        let demand = if caps.must(Demand::MaxEnumValues) { Demand::MaxEnumValues } else { Demand::MaxEnumChars };
+        let demand = if caps.has_demand(Demand::MaxEnumValues) { Demand::MaxEnumValues } else { Demand::MaxEnumChars };
         let code = code(demand);
-        let mut strip = Strip { arena, code: &code, changes, pointer: String::new() };
+        let mut strip = KeywordStrip { arena, code: &code, changes, pointer: String::new() };
         json = strip.run(json, &|json| without_long_enum(json, cut, arena)).unwrap_or(json);
     }
     json
@@ -57,13 +57,13 @@ pub(super) fn meet_budgets<'d>(
 
 /// The budgets that no rewrite meets once they are overdrawn. Properties and values may be counted that are not printed in the
 /// end, as when two branches turn out to be one, so hope is given up late.
-pub(super) fn unmendable(caps: &Caps) -> Budgets {
+pub(super) fn unfixable_budgets(caps: &Capabilities) -> Budgets {
     let limit = |demand| caps.limit(demand).unwrap_or(u64::MAX);
     let late = |demand| (demand, limit(demand).saturating_add(limit(demand) / 4));
     // Every one that is required and nullable instead is a union.
     let optionals = Demand::MaxOptionals;
     [
-        (optionals, limit(optionals).saturating_add(room_for_unions(caps))),
+        (optionals, limit(optionals).saturating_add(max_unions(caps))),
         late(Demand::MaxProperties),
         late(Demand::MaxEnumValues),
     ]
@@ -73,19 +73,20 @@ pub(super) fn unmendable(caps: &Caps) -> Budgets {
 pub(super) type Budgets = [(Demand, u64); 3];
 
 /// Budgets that are never overdrawn.
-pub(super) const ENDLESS: Budgets =
+pub(super) const NO_BUDGETS: Budgets =
     [(Demand::MaxOptionals, u64::MAX), (Demand::MaxProperties, u64::MAX), (Demand::MaxEnumValues, u64::MAX)];
 
 /// Whether a printed schema holds so much of what has a budget that another attempt is in vain. A dialect without references
 /// may say some of it as text, and any dialect what is nested too deeply, which is not counted.
-pub(super) fn is_over<'j>(json: &'j Json<'j>, caps: &Caps) -> bool {
+pub(super) fn is_over<'j>(json: &'j Json<'j>, caps: &Capabilities) -> bool {
     if !caps.accepts(Kw::Ref) {
         return false;
     }
-    let mut tally = Tally { budgets: unmendable(caps), printed: Printed::default(), named: Vec::new() };
+    let mut tally =
+        BudgetTally { budgets: unfixable_budgets(caps), printed: EmittedCounts::default(), named: Vec::new() };
     tally.count(json, COUNTED_DEPTH);
     let mut definitions = HashMap::default();
-    for kw in [Kw::Defs, Kw::OpenDefs] {
+    for kw in [Kw::Defs, Kw::BareDefs] {
         let map = json.get(kw.name()).and_then(Json::as_obj).unwrap_or_default();
         definitions.extend(map.iter().map(|(name, own)| ((kw, *name), own)));
     }
@@ -106,16 +107,16 @@ const PRINTED_AGAIN: KwSet =
     KwSet::NONE.with(Kw::Properties).with(Kw::AdditionalProperties).with(Kw::Items).with(Kw::AnyOf).with(Kw::OneOf);
 
 /// What stands where every dialect would print it again.
-struct Tally<'j> {
+struct BudgetTally<'j> {
     budgets: Budgets,
-    printed: Printed,
+    printed: EmittedCounts,
     /// References that were met.
     named: Vec<&'j str>,
 }
 
-impl<'j> Tally<'j> {
+impl<'j> BudgetTally<'j> {
     fn is_over(&self) -> bool {
-        self.budgets.iter().any(|(demand, limit)| printed_of(*demand, self.printed) > *limit)
+        self.budgets.iter().any(|(demand, limit)| printed_count(*demand, self.printed) > *limit)
     }
 
     /// Counts down to a depth; what stands deeper may only name a definition.
@@ -128,13 +129,13 @@ impl<'j> Tally<'j> {
         if depth > 0 {
             let properties = json.get(Kw::Properties.name()).and_then(Json::as_obj).unwrap_or_default();
             self.printed.properties += number(properties.len());
-            self.printed.optionals += optionals(properties, json.get(Kw::Required.name()));
+            self.printed.optionals += count_optionals(properties, json.get(Kw::Required.name()));
             self.printed.enum_values += number(list(Kw::Enum).len());
         }
-        self.named.extend([Kw::Ref, Kw::OpenRef].iter().filter_map(|kw| json.get(kw.name())?.as_str()));
+        self.named.extend([Kw::Ref, Kw::BareRef].iter().filter_map(|kw| json.get(kw.name())?.as_str()));
         look_at_subschemas(json, &mut |kw, child| {
             let counted = PRINTED_AGAIN.has(kw);
-            if !matches!(kw, Kw::Defs | Kw::OpenDefs) {
+            if !matches!(kw, Kw::Defs | Kw::BareDefs) {
                 self.count(child, if counted { depth.saturating_sub(1) } else { 0 });
             }
         });
@@ -142,7 +143,7 @@ impl<'j> Tally<'j> {
 }
 
 /// How much was printed of what a budget is for.
-pub(super) fn printed_of(demand: Demand, printed: Printed) -> u64 {
+pub(super) fn printed_count(demand: Demand, printed: EmittedCounts) -> u64 {
     if demand == Demand::MaxOptionals {
         printed.optionals
     } else if demand == Demand::MaxEnumValues {
@@ -165,42 +166,42 @@ pub(super) enum RootKind {
 
 /// What is sent when no rung is left: an object of any form (R-A7), or the value as JSON text, where the dialect closes objects
 /// or the value may be something else.
-pub(super) fn last_resort<'d>(
-    stuck: &Violation,
-    caps: &Caps,
+pub(super) fn fall_back_to_any<'d>(
+    violation_left: &Violation,
+    caps: &Capabilities,
     root: RootKind,
     arena: &'d Arena,
 ) -> (Json<'d>, Lens, Vec<Change>) {
     let mut lens = Lens::identity();
     let mut changes = Vec::new();
-    let (json, detail) = if caps.must(Demand::Closed) || root == RootKind::Any {
+    let (json, detail) = if caps.has_demand(Demand::Closed) || root == RootKind::Any {
         let text = lens.add(Shape::Text);
         let wrapped = lens.add(Shape::Wrapped("value".to_owned(), text));
         lens = lens.with_root(wrapped);
         let value = arena.obj(&[
             (Kw::Type.name(), Json::Str("string")),
-            (Kw::Description.name(), Json::Str("(the whole value as JSON text)")),
+            (Kw::Description.name(), Json::Str("(the whole value, written as JSON text)")),
         ]);
         let mut members = vec![
             (Kw::Type.name(), Json::Str("object")),
             (Kw::Properties.name(), arena.obj(&[("value", value)])),
             (Kw::Required.name(), Json::Arr(&[Json::Str("value")])),
         ];
-        if caps.must(Demand::Closed) {
+        if caps.has_demand(Demand::Closed) {
             members.push((Kw::AdditionalProperties.name(), Json::Bool(false)));
-        } else if caps.must(Demand::SaysOpen) {
+        } else if caps.has_demand(Demand::SaysOpen) {
             members.push((Kw::AdditionalProperties.name(), Json::Bool(true)));
         }
         (arena.obj(&members), "nothing else would be taken: the value as JSON text")
     } else {
         let mut members = vec![(Kw::Type.name(), Json::Str("object")), (Kw::Properties.name(), Json::EMPTY)];
-        if caps.must(Demand::SaysOpen) {
+        if caps.has_demand(Demand::SaysOpen) {
             members.push((Kw::AdditionalProperties.name(), Json::Bool(true)));
         }
         if root == RootKind::Spoken {
             changes.push(Change {
                 kind: None,
-                code: stuck.code.as_str().into(),
+                code: violation_left.code.as_str().into(),
                 at: String::new(),
                 keyword: Kw::Type.name().into(),
                 action: Action::Added,
@@ -212,27 +213,27 @@ pub(super) fn last_resort<'d>(
     };
     changes.push(Change {
         kind: None,
-        code: stuck.code.as_str().into(),
+        code: violation_left.code.as_str().into(),
         at: String::new(),
-        keyword: stuck.keyword.clone().into(),
+        keyword: violation_left.keyword.clone().into(),
         action: Action::FellBack,
         effect: Effect::Wider,
-        detail: format!("{detail} (at `{}`)", stuck.at).into(),
+        detail: format!("{detail} (at `{}`)", violation_left.at).into(),
     });
     (json, lens, changes)
 }
 
 /// Moves objects that are nested too deeply among the definitions, where the count starts anew.
-struct Hoist<'d, 'h> {
+struct DefinitionHoist<'d, 'h> {
     limit: u64,
     deep: Vec<Member<'d>>,
-    names: Names,
+    names: UniqueNames,
     arena: &'d Arena,
     code: Arc<str>,
     changes: &'h mut Vec<Change>,
 }
 
-impl<'d> Hoist<'d, '_> {
+impl<'d> DefinitionHoist<'d, '_> {
     fn run(&mut self, json: Json<'d>, defs: &[Member<'d>]) -> Json<'d> {
         let root = self.arena.without(json, Kw::Defs.name());
         let root = self.descend(root, 0).unwrap_or(root);
@@ -270,7 +271,7 @@ impl<'d> Hoist<'d, '_> {
     }
 }
 
-/// Whether a printed schema speaks of objects, as `check` counts them.
+/// Counts objects as `check` does.
 pub(super) fn is_of_objects(json: &Json<'_>) -> bool {
     let types = json.get(Kw::Type.name()).and_then(Types::stated);
     json.get(Kw::Properties.name()).is_some() || types.is_some_and(|types| types.has(Types::OBJECT))
@@ -283,14 +284,14 @@ fn sum_of_max_items(json: &Json<'_>) -> u64 {
 }
 
 /// Drops from a printed schema what a function finds too much in it, and in every schema below.
-struct Strip<'d, 's> {
+struct KeywordStrip<'d, 's> {
     arena: &'d Arena,
     code: &'s Arc<str>,
     changes: &'s mut Vec<Change>,
     pointer: String,
 }
 
-impl<'d> Strip<'d, '_> {
+impl<'d> KeywordStrip<'d, '_> {
     fn run(&mut self, json: Json<'d>, strip: &dyn Fn(Json<'d>) -> Option<(Json<'d>, Dropped)>) -> Option<Json<'d>> {
         let mut own = None;
         if let Some((stripped, dropped)) = strip(json) {
@@ -318,7 +319,7 @@ impl<'d> Strip<'d, '_> {
     }
 }
 
-/// A keyword that goes.
+/// A dropped keyword.
 struct Dropped {
     kw: Kw,
     action: Action,
@@ -326,19 +327,19 @@ struct Dropped {
 }
 
 /// A list that has no greatest length any more, but says it in its description where it may.
-pub(super) fn unbounded<'d>(json: Json<'d>, caps: &Caps, arena: &'d Arena) -> Option<Json<'d>> {
+pub(super) fn unbounded<'d>(json: Json<'d>, caps: &Capabilities, arena: &'d Arena) -> Option<Json<'d>> {
     let value = json.get(Kw::MaxItems.name())?;
     let rest = arena.without(json, Kw::MaxItems.name());
-    let fact = format!("({}: {value})", Kw::MaxItems.name());
+    let fact = format!("(at most {value} items)");
     Some(if caps.accepts(Kw::Description) { with_fact(rest, &fact, arena) } else { rest })
 }
 
-fn without_max_items<'d>(json: Json<'d>, caps: &Caps, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
+fn without_max_items<'d>(json: Json<'d>, caps: &Capabilities, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
     let why = "the lists of this schema are too long together";
     Some((unbounded(json, caps, arena)?, Dropped { kw: Kw::MaxItems, action: Action::Described, why }))
 }
 
-fn without_long_enum<'d>(json: Json<'d>, cut: Cut, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
+fn without_long_enum<'d>(json: Json<'d>, cut: EnumCut, arena: &'d Arena) -> Option<(Json<'d>, Dropped)> {
     json.get(Kw::Enum.name()).and_then(Json::as_arr).filter(|values| cut.takes(values))?;
     let why = "the enums of this schema have too many values or letters";
     Some((arena.without(json, Kw::Enum.name()), Dropped { kw: Kw::Enum, action: Action::Dropped, why }))
@@ -346,23 +347,23 @@ fn without_long_enum<'d>(json: Json<'d>, cut: Cut, arena: &'d Arena) -> Option<(
 
 /// Which enums have to go where no rung of the ladder is left that takes them all.
 #[derive(Clone, Copy)]
-struct Cut {
+struct EnumCut {
     /// Those of at least so many values, because all have too many together.
     values: usize,
     /// Those of many values with more characters, each for itself.
     chars: u64,
 }
 
-impl Cut {
+impl EnumCut {
     fn takes(self, values: &[Json<'_>]) -> bool {
         values.len() >= self.values || (values.len() > LONG_ENUM && enum_chars(values) > self.chars)
     }
 }
 
 /// What an enum needs to go for, where one has to.
-fn long_enums(json: &Json<'_>, caps: &Caps) -> Option<Cut> {
+fn long_enums(json: &Json<'_>, caps: &Capabilities) -> Option<EnumCut> {
     let most = caps.limit(Demand::MaxEnumValues).unwrap_or(u64::MAX);
-    let mut cut = Cut { values: usize::MAX, chars: caps.limit(Demand::MaxEnumChars).unwrap_or(u64::MAX) };
+    let mut cut = EnumCut { values: usize::MAX, chars: caps.limit(Demand::MaxEnumChars).unwrap_or(u64::MAX) };
     let mut enums = Vec::new();
     each_enum(json, &mut enums);
     let long = enums.iter().any(|values| cut.takes(values));
@@ -384,10 +385,9 @@ fn each_enum<'j>(json: &'j Json<'j>, enums: &mut Vec<&'j [Json<'j>]>) {
     look_at_subschemas(json, &mut |_, child| each_enum(child, enums));
 }
 
-/// Takes out the definitions that nothing refers to any more.
-pub(super) fn drop_unused<'d>(json: Json<'d>, arena: &'d Arena) -> Json<'d> {
-    let words = [Kw::Defs, Kw::OpenDefs];
-    if words.iter().all(|word| json.get(word.name()).is_none()) {
+pub(super) fn drop_unused_definitions<'d>(json: Json<'d>, arena: &'d Arena) -> Json<'d> {
+    let definition_keywords = [Kw::Defs, Kw::BareDefs];
+    if definition_keywords.iter().all(|word| json.get(word.name()).is_none()) {
         return json;
     }
     let unused: foldhash::HashSet<(Kw, &str)> = unused_definitions(arena.keep(json)).into_iter().collect();
@@ -395,7 +395,7 @@ pub(super) fn drop_unused<'d>(json: Json<'d>, arena: &'d Arena) -> Json<'d> {
         return json;
     }
     let mut rest = json;
-    for word in words {
+    for word in definition_keywords {
         if let Some(Json::Obj(map)) = json.get(word.name()) {
             let used = arena.filtered(map, |(name, _)| !unused.contains(&(word, *name)));
             rest = arena.with(rest, word.name(), Json::Obj(used));

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::object::Extra;
-use super::{Lowered, Lowerer, Pos};
+use super::object::UndeclaredProperties;
+use super::{Lowered, Lowerer, Position};
 use crate::dialect::Demand;
 use crate::graph::{Node, NodeId, ObjectRules};
 use crate::json::Json;
@@ -22,30 +22,31 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let flat = self.flatten(id);
         let node = self.graph[flat];
         let rules = self.object_rules(node);
-        let map = matches!(self.extra(node, rules), Extra::Of(_)) || !rules.rare.patterns.is_empty();
-        let natural = !self.caps.must(Demand::Closed) && self.map_is_natural(rules);
+        let map = matches!(self.extra(node, rules), UndeclaredProperties::Of(_)) || !rules.rare.patterns.is_empty();
+        let natural = !self.caps.has_demand(Demand::Closed) && self.map_is_natural(rules);
         map && !natural && rules.properties.is_empty()
     }
 
     /// An object that cannot be said as an object: a map becomes a list of entries, a free-form object JSON text.
-    pub(super) fn carried_object(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Option<Lowered<'d>> {
+    pub(super) fn carried_object(&mut self, node: &'g Node<'g, 'd>, pos: Position) -> Option<Lowered<'d>> {
         let rules = self.object_rules(node);
-        if pos == Pos::Root || !rules.properties.iter().all(|(_, id)| self.is_never(*id)) {
+        if pos == Position::Root || !rules.properties.iter().all(|(_, id)| self.is_never(*id)) {
             return None;
         }
         let extra = self.extra(node, rules);
-        let closes = self.caps.must(Demand::Closed);
-        let map = matches!(extra, Extra::Of(_)) || !rules.rare.patterns.is_empty();
-        if closes && !map && extra == Extra::Open {
+        let closes = self.caps.has_demand(Demand::Closed);
+        let map = matches!(extra, UndeclaredProperties::Of(_)) || !rules.rare.patterns.is_empty();
+        if closes && !map && extra == UndeclaredProperties::Open {
             let code = self.demand_code(Demand::Closed);
             let id = self.graph.add(*node);
-            return Some(self.as_text(id, &code, "an object of any form"));
+            return Some(self.lower_as_text(id, &code, "an object of any form"));
         }
-        let shapeless = self.caps.must(Demand::NotFreeForm);
-        if shapeless && !map && !(extra == Extra::Closed && self.caps.accepts(Kw::AdditionalProperties)) {
+        let shapeless = self.caps.has_demand(Demand::NotFreeForm);
+        if shapeless && !map && !(extra == UndeclaredProperties::Closed && self.caps.accepts(Kw::AdditionalProperties))
+        {
             let code = self.demand_code(Demand::NotFreeForm);
             let id = self.graph.add(*node);
-            return Some(self.as_text(id, &code, "an object of any form"));
+            return Some(self.lower_as_text(id, &code, "an object of any form"));
         }
         let natural = !closes && !shapeless && self.caps.accepts(Kw::AdditionalProperties);
         if !map || (natural && self.map_is_natural(rules)) {
@@ -54,12 +55,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if let Some(text) = self.too_deep(node) {
             return Some(text);
         }
-        self.tell_of_lines(node, rules);
+        self.record_lines(node, rules);
         let code = self.map_code();
         let (json, lens) = self.entries(rules, extra, &code, node);
-        let mut sheet = self.sheet();
+        let mut builder = self.builder();
         let Json::Obj(members) = json else { return None };
-        sheet.members.extend_from_slice(members);
+        builder.members.extend_from_slice(members);
         let may_bound = json.get(Kw::Items.name()).is_none_or(|items| self.may_bound(items));
         for (kw, entries, count) in [
             (Kw::MinProperties, Kw::MinItems, (rules.rare.min > 0).then_some(rules.rare.min)),
@@ -70,9 +71,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     let code = self.refusal_code(kw);
                     let detail = format!("said by `{}`", entries.name());
                     self.change(&code, node.place, kw, Action::Rewritten, Effect::Same, detail);
-                    sheet.put(entries, Json::Num(count.into()));
+                    builder.put(entries, Json::Num(count.into()));
                 }
-                Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts),
+                Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut builder.facts),
                 None => {}
             }
         }
@@ -89,9 +90,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.drop_rule(node, kw);
             }
         }
-        sheet.facts.push("(a list of entries, each with a key and a value)".to_owned());
-        sheet.lens = self.lens.add(Shape::Entries(lens));
-        Some(self.finish(node, sheet))
+        builder.facts.push("(a list of entries, each with a key and a value)".to_owned());
+        builder.lens = self.lens.add(Shape::Entries(lens));
+        Some(self.finish(node, builder))
     }
 
     /// Whether the patterns of a map may stay, or are just one that `additionalProperties` can stand for.
@@ -102,7 +103,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     pub(super) fn map_code(&self) -> Arc<str> {
-        if self.caps.must(Demand::Closed) {
+        if self.caps.has_demand(Demand::Closed) {
             self.demand_code(Demand::Closed)
         } else if self.caps.accepts(Kw::PatternProperties) && self.caps.accepts(Kw::AdditionalProperties) {
             // Only what the patterns say can be why it is carried.
@@ -116,7 +117,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn entries(
         &mut self,
         rules: &ObjectRules<'g, 'd>,
-        extra: Extra,
+        extra: UndeclaredProperties,
         code: &Arc<str>,
         node: &'g Node<'g, 'd>,
     ) -> (Json<'d>, LensId) {
@@ -125,13 +126,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let told_apart = !rules.rare.patterns.is_empty() || !rules.properties.is_empty();
         let mut effect = if told_apart { Effect::Wider } else { Effect::Same };
         match extra {
-            Extra::Of(id) => kinds.push(id),
-            Extra::Open => kinds.push(self.any()),
-            Extra::Closed => {}
+            UndeclaredProperties::Of(id) => kinds.push(id),
+            UndeclaredProperties::Open => kinds.push(self.any()),
+            UndeclaredProperties::Closed => {}
         }
         kinds.dedup();
         let key_pattern = match rules.rare.patterns {
-            [(pattern, _)] if extra == Extra::Closed && self.takes_pattern(pattern) => Some(*pattern),
+            [(pattern, _)] if extra == UndeclaredProperties::Closed && self.takes_pattern(pattern) => Some(*pattern),
             _ => None,
         };
         if key_pattern.is_some() && rules.properties.is_empty() {
@@ -150,10 +151,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.graph.add(self.union_of(branches, node.place))
             }
         };
-        self.go_deeper();
-        let lowered = self.lower(value, Pos::Property);
+        self.enter_object();
+        let lowered = self.lower(value, Position::Property);
         self.objects -= 1;
-        let may_lack = lowered.null && !self.caps.must(Demand::AllRequired);
+        let may_lack = lowered.null && !self.caps.has_demand(Demand::AllRequired);
         let lowered = if may_lack {
             Lowered { lens: self.lens.add(Shape::NullIsAbsent(lowered.lens)), ..lowered }
         } else {
@@ -175,13 +176,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     fn schema_of_keys(&mut self, rules: &ObjectRules<'g, 'd>) -> Option<Json<'d>> {
         let [names] = rules.rare.names else { return None };
         let text = self.graph.add(Node { types: Some(Types::STRING), ..Node::default() });
-        let key = self.both(*names, text);
-        let mark = self.mark();
+        let key = self.intersection_of(*names, text);
+        let checkpoint = self.checkpoint();
         let said = self.lower_exactly(key);
         let of_strings = |json: &Json<'_>| json.get(Kw::Type.name()).and_then(Json::as_str) == Some("string");
         let said = said.filter(of_strings);
         if said.is_none() {
-            self.take_back(mark);
+            self.rollback(checkpoint);
         }
         said
     }

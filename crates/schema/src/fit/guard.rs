@@ -1,11 +1,11 @@
-//! What the lens needs to tell the branches of a union apart: the caller's schema, as far as a guard can ask it.
+//! Builds the guards by which the lens tells the branches of a union apart.
 
 use smol_str::SmolStr;
 
 use super::Lowerer;
 use super::merge::MAX_CHAIN;
-use crate::graph::{Node, NodeId, Rules};
-use crate::lens::{Guard, GuardId, More, Pattern, Sized};
+use crate::graph::{Node, NodeId, RuleSet};
+use crate::lens::{Guard, GuardId, Pattern, RareConstraints, SizeKind};
 use crate::types::Types;
 
 /// Schemas within schemas beyond this depth are not asked.
@@ -19,7 +19,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// The guard of what a node asks besides its listed values.
     pub(super) fn rules_guard(&mut self, node: &'g Node<'g, 'd>) -> GuardId {
-        let rules = node.asking(Rules { values: None, ..node.rules.all() }, self.nodes);
+        let rules = node.with_rules(RuleSet { values: None, ..node.rules.all() }, self.nodes);
         let filled = self.fill(self.nodes.keep(rules), MAX_DEPTH);
         self.lens.add_guard(filled)
     }
@@ -30,7 +30,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let flat = self.flatten(id);
         let node = self.graph[flat];
-        if node.asks_only_types() {
+        if node.has_only_types() {
             return self.guard_of_types(node.types);
         }
         let Some(depth) = depth.checked_sub(1).filter(|_| self.work.spend(1)) else {
@@ -81,16 +81,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             (guard.min, guard.max) = (bound(&rules.min), bound(&rules.max));
         }
         if let Some(rules) = node.rules.text() {
-            guard.bound(Sized::Text, rules.min, rules.max);
+            guard.bound(SizeKind::Text, rules.min, rules.max);
             guard.patterns = rules.patterns.iter().map(|pattern| Pattern::new(pattern)).collect();
         }
         if let Some(rules) = node.rules.array() {
-            guard.bound(Sized::Array, rules.min, rules.max);
+            guard.bound(SizeKind::Array, rules.min, rules.max);
             guard.prefix = rules.prefix.iter().map(|id| self.guard_below(*id, depth)).collect();
             guard.items = rules.items.map(|id| self.guard_below(id, depth));
         }
         if let Some(rules) = node.rules.object() {
-            guard.bound(Sized::Object, rules.rare.min, rules.rare.max);
+            guard.bound(SizeKind::Object, rules.rare.min, rules.rare.max);
             guard.required = rules.required.iter().map(SmolStr::new).collect();
             let mut below = |id: &NodeId| self.guard_below(*id, depth);
             guard.properties = rules.properties.iter().map(|(key, id)| (SmolStr::new(key), below(id))).collect();
@@ -125,9 +125,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         guard.unasked = guard.unasked.filter(|types| !types.is_none());
     }
 
-    fn more(&mut self, node: &'g Node<'g, 'd>, depth: usize) -> More {
-        let mut more =
-            More { formats: node.rules.formats().iter().map(|name| (*name).to_owned()).collect(), ..More::default() };
+    fn more(&mut self, node: &'g Node<'g, 'd>, depth: usize) -> RareConstraints {
+        let mut more = RareConstraints {
+            formats: node.rules.formats().iter().map(|name| (*name).to_owned()).collect(),
+            ..RareConstraints::default()
+        };
         let mut below = |id: NodeId| self.guard_below(id, depth);
         if let Some(rules) = node.rules.number() {
             more.multiples = rules.multiples.iter().filter_map(|step| step.as_f64()).collect();
@@ -150,7 +152,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 }
 
-/// Whether a schema asks what schemas seldom ask.
 fn asks_more(node: &Node<'_, '_>) -> bool {
     let list = node.rules.array().is_some_and(|rules| rules.unique || !rules.contains.is_empty());
     let object = node.rules.object().is_some_and(|rules| {
@@ -164,6 +165,6 @@ fn asks_more(node: &Node<'_, '_>) -> bool {
 /// The types of values of which a schema asks more than a guard can.
 fn unasked(node: &Node<'_, '_>) -> Option<Types> {
     let says = node.unevaluated().into_iter().filter(|(_, says)| *says);
-    let types = says.fold(Types::NONE, |all, (kw, _)| all.or(kw.row().speaks_of));
+    let types = says.fold(Types::NONE, |all, (kw, _)| all.or(kw.info().applies_to));
     Some(types).filter(|types| !types.is_none())
 }

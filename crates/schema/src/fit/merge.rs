@@ -1,13 +1,14 @@
-//! The merge rewrite: a node with a reference and with `allOf` becomes one node that says all of it, a real intersection.
+//! The merge rewrite: a node with a reference or `allOf` becomes one node, a real intersection.
 
 use std::borrow::Cow;
 use std::hash::Hash;
 
 use super::Lowerer;
-use super::edit::Edit;
+use super::pending_change::PendingChange;
 use crate::arena::Arena;
 use crate::graph::{
-    ArrayRules, Bound, Logic, Node, NodeId, NoteKey, NumberRules, ObjectRules, RareRules, Rules, Side, TextRules,
+    AnnotationKey, ArrayRules, Bound, BoundSide, Logic, Node, NodeId, NumberRules, ObjectRules, RareRules, RuleSet,
+    TextRules,
 };
 use crate::json::{FEW, Json};
 use crate::keyword::Kw;
@@ -24,10 +25,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return id;
         }
         if let Some(flat) = self.flat.get(&id) {
-            self.loosened += usize::from(self.loose.contains(&id));
+            self.inexact_merges += usize::from(self.inexact.contains(&id));
             return *flat;
         }
-        let before = self.loosened;
+        let before = self.inexact_merges;
         if node.is_alias() {
             // A chain of bare references is walked, not climbed: it may be longer than the stack.
             let flat = match self.follow(id) {
@@ -56,7 +57,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let asked = self.graph[flat];
             let alone = own.is_bare() && usize::from(target.is_some()) + all.len() == 1;
             if asked.says_unevaluated() && !alone && !self.is_base(part) {
-                self.tell_of_scope(asked, place);
+                self.record_scope(asked, place);
             }
             parts.push(*asked);
         }
@@ -65,12 +66,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             && all.first().is_some_and(|first| self.is_base(*first))
         {
             for branch in branches {
-                *base = base.heard_by(branch, self.nodes);
+                *base = base.drop_shadowed_unevaluated(branch, self.nodes);
             }
         }
         let merged = self.meet_all(parts);
         if let Some(entry) = &merged {
-            own = own.heard_by(entry, self.nodes);
+            own = own.drop_shadowed_unevaluated(entry, self.nodes);
         }
         let merged = match merged {
             // R-A13: the keys of a lone entry win; R-A12: the siblings of a reference win.
@@ -85,7 +86,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         merged
     }
 
-    /// Whether a node is what stood beside a union.
     fn is_base(&self, id: NodeId) -> bool {
         self.bases.values().any(|base| *base == id)
     }
@@ -99,10 +99,16 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// Records that what a part says of what it does not evaluate itself also sees, once merged, what stands beside it.
-    fn tell_of_scope(&mut self, part: &Node<'g, 'd>, place: Option<Place>) {
+    fn record_scope(&mut self, part: &Node<'g, 'd>, place: Option<Place>) {
         for (kw, says) in part.unevaluated() {
             if says {
-                self.loosen(Kw::AllOf, place, kw, Action::Merged, "what stands beside it counts as evaluated");
+                self.record_inexact_merge(
+                    Kw::AllOf,
+                    place,
+                    kw,
+                    Action::Merged,
+                    "what stands beside it counts as evaluated",
+                );
             }
         }
     }
@@ -110,17 +116,17 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Remembers what a node is merged to, and whether that is less than it asked.
     fn keep_flat(&mut self, id: NodeId, flat: NodeId, before: usize) {
         self.flat.insert(id, flat);
-        if self.loosened > before {
-            self.loose.insert(id);
+        if self.inexact_merges > before {
+            self.inexact.insert(id);
         }
     }
 
-    /// Records what merging could not keep. It holds wherever the merged node is used, so it is never taken back.
-    fn loosen(&mut self, cause: Kw, place: Option<Place>, kw: Kw, action: Action, detail: &'static str) {
+    /// Records what merging lost. It holds wherever the merged node is used, so no rollback discards it.
+    fn record_inexact_merge(&mut self, cause: Kw, place: Option<Place>, kw: Kw, action: Action, detail: &'static str) {
         let code = self.refusal_code(cause);
-        let (keyword, detail) = (NoteKey::Kw(kw), Cow::Borrowed(detail));
-        self.loosened += 1;
-        self.merges.push(Edit { place, code, keyword, action, effect: Effect::Wider, detail });
+        let (keyword, detail) = (AnnotationKey::Kw(kw), Cow::Borrowed(detail));
+        self.inexact_merges += 1;
+        self.merges.push(PendingChange { place, code, keyword, action, effect: Effect::Wider, detail });
     }
 
     /// What all of several nodes ask. Neighbours are merged first, so that the work does not grow with the square of their
@@ -145,12 +151,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.graph.add(Node::default())
     }
 
-    /// A node that asks what both ask. What it says is worked out when it is looked at, so cycles are no concern.
-    pub(super) fn both(&mut self, a: NodeId, b: NodeId) -> NodeId {
+    /// Merged lazily, so that cycles are no concern.
+    pub(super) fn intersection_of(&mut self, a: NodeId, b: NodeId) -> NodeId {
         if a == b || self.graph[b].is_any() {
             return a;
         }
-        if self.graph[a].is_any() && self.graph[a].notes.is_empty() {
+        if self.graph[a].is_any() && self.graph[a].annotations.is_empty() {
             return b;
         }
         if let Some(id) = self.pairs.get(&(a, b)) {
@@ -160,9 +166,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if self.graph.len() > self.nodes_limit || !self.work.spend(1) {
             // Recursive schemas merged with each other can go on for ever.
             if self.unmerged.insert(place) {
-                self.loosen(Kw::AllOf, place, Kw::AllOf, Action::Dropped, "too many schemas to merge");
+                self.record_inexact_merge(Kw::AllOf, place, Kw::AllOf, Action::Dropped, "too many schemas to merge");
             }
-            self.loosened += 1;
+            self.inexact_merges += 1;
             return a;
         }
         let logic = Logic { all: self.nodes.list(&[a, b]), ..Logic::default() };
@@ -184,10 +190,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let objects = [(&mut own, siblings, None), (&mut target, rules, Some(closing))];
             for (node, rules, additional) in objects {
                 let object = self.nodes.keep(ObjectRules { additional, ..*rules });
-                *node = node.asking(Rules { object: Some(object), ..node.rules.all() }, self.nodes);
+                *node = node.with_rules(RuleSet { object: Some(object), ..node.rules.all() }, self.nodes);
             }
             let detail = "closes the properties of what it refers to";
-            self.loosen(Kw::Ref, own.place, Kw::AdditionalProperties, Action::Merged, detail);
+            self.record_inexact_merge(Kw::Ref, own.place, Kw::AdditionalProperties, Action::Merged, detail);
         }
         self.meet(own, target)
     }
@@ -221,8 +227,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 conditions: self.joined(x.conditions, y.conditions, |own| (own.when, own.then)),
             })
         });
-        a.rules = own.kept(arena);
-        a.notes = self.joined(a.notes, b.notes, |own| own.key);
+        a.rules = own.store_in(arena);
+        a.annotations = self.joined(a.annotations, b.annotations, |own| own.key);
         if let Some(types) = a.types {
             a.restrict(types, arena);
         }
@@ -241,13 +247,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let x = a.prefix.get(index).copied().or(a.items);
             let y = b.prefix.get(index).copied().or(b.items);
             prefix.push(match (x, y) {
-                (Some(x), Some(y)) => self.both(x, y),
+                (Some(x), Some(y)) => self.intersection_of(x, y),
                 (Some(one), None) | (None, Some(one)) => one,
                 (None, None) => self.any(),
             });
         }
         let items = match (a.items, b.items) {
-            (Some(x), Some(y)) => Some(self.both(x, y)),
+            (Some(x), Some(y)) => Some(self.intersection_of(x, y)),
             (x, y) => x.or(y),
         };
         let contains = self.joined(a.contains, b.contains, |own| own.node);
@@ -276,7 +282,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         for (key, id) in a.properties {
             let id = match in_b.get(key) {
                 Some(other) => {
-                    let id = self.both(*id, *other);
+                    let id = self.intersection_of(*id, *other);
                     self.declared_by_both(id, key, [a, b])
                 }
                 None => self.undeclared(*id, key, b),
@@ -294,7 +300,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 let same = other.rare.patterns.iter().find(|(pattern, _)| pattern == key);
                 if let Some((_, theirs)) = same {
                     if !patterns.iter().any(|(pattern, _)| pattern == key) {
-                        patterns.push((*key, self.both(*id, *theirs)));
+                        patterns.push((*key, self.intersection_of(*id, *theirs)));
                     }
                     continue;
                 }
@@ -302,12 +308,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     // Only what the other side declares is left, of which the pattern was asked above.
                     Some(rest) if other.rare.patterns.is_empty() && self.is_never(rest) => {}
                     Some(rest) if other.rare.patterns.is_empty() && !self.matches_any(key, other.properties) => {
-                        patterns.push((*key, self.both(*id, rest)));
+                        patterns.push((*key, self.intersection_of(*id, rest)));
                     }
                     rest => {
                         if rest.is_some() {
                             let detail = "`patternProperties` and the keys of the other side cannot be told apart";
-                            self.loosen(Kw::AllOf, place, Kw::AllOf, Action::Merged, detail);
+                            self.record_inexact_merge(Kw::AllOf, place, Kw::AllOf, Action::Merged, detail);
                         }
                         patterns.push((*key, *id));
                     }
@@ -315,7 +321,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         let additional = match (a.additional, b.additional) {
-            (Some(x), Some(y)) => Some(self.both(x, y)),
+            (Some(x), Some(y)) => Some(self.intersection_of(x, y)),
             (x, y) => x.or(y),
         };
         let rare = RareRules {
@@ -331,7 +337,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             required: self.joined(a.required, b.required, |own| *own),
             additional,
             unevaluated: a.unevaluated.or(b.unevaluated),
-            rare: rare.kept(self.nodes),
+            rare: rare.store_in(self.nodes),
         }
     }
 
@@ -341,7 +347,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         for (own, other) in [(a, b), (b, a)] {
             let shut = other.rare.patterns.is_empty() && other.additional.is_some_and(|rest| self.is_never(rest));
             if shut && let Some(asked) = self.matched(key, own) {
-                id = self.both(id, asked);
+                id = self.intersection_of(id, asked);
             }
         }
         id
@@ -350,7 +356,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// A property under rules that do not declare it: their patterns and their `additionalProperties` hold for it too.
     fn undeclared(&mut self, id: NodeId, key: &str, rules: &ObjectRules<'g, 'd>) -> NodeId {
         match self.matched(key, rules).or(rules.additional) {
-            Some(rest) => self.both(id, rest),
+            Some(rest) => self.intersection_of(id, rest),
             None => id,
         }
     }
@@ -360,7 +366,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut all = None;
         for (pattern, schema) in rules.rare.patterns {
             if self.matches(pattern, key) {
-                all = Some(all.map_or(*schema, |own| self.both(own, *schema)));
+                all = Some(all.map_or(*schema, |own| self.intersection_of(own, *schema)));
             }
         }
         all
@@ -368,12 +374,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 }
 
 impl Lowerer<'_, '_, '_> {
-    /// Whether a text matches a pattern; one that cannot be run may.
+    /// Unsupported patterns may match.
     pub(super) fn matches(&mut self, pattern: &str, text: &str) -> bool {
         self.matcher(pattern).is_none_or(|matcher| matcher.is_match(text))
     }
 
-    /// Whether one of these properties matches a pattern.
     fn matches_any(&mut self, pattern: &str, properties: &[(&str, NodeId)]) -> bool {
         properties.iter().any(|(key, _)| self.matches(pattern, key))
     }
@@ -429,8 +434,8 @@ fn meet_numbers<'g, 'd>(a: &NumberRules<'g, 'd>, b: &NumberRules<'g, 'd>, arena:
     };
     let says_more = |own: &&Json<'_>| multiples.len() > FEW || !multiples.iter().any(|other| coarser(other, own));
     NumberRules {
-        min: pick(a.min, b.min, Side::Lower),
-        max: pick(a.max, b.max, Side::Upper),
+        min: pick(a.min, b.min, BoundSide::Lower),
+        max: pick(a.max, b.max, BoundSide::Upper),
         multiples: arena.filtered(multiples, says_more),
     }
 }
@@ -443,8 +448,8 @@ fn least(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 }
 
 impl<'g> Node<'g, '_> {
-    /// The same without what it says of what is not evaluated, where a part of it evaluates all that is left.
-    fn heard_by(self, part: &Self, arena: &'g Arena) -> Self {
+    /// Drops `unevaluated…` keywords where a part evaluates everything.
+    fn drop_shadowed_unevaluated(self, part: &Self, arena: &'g Arena) -> Self {
         let [objects, lists] = part.unevaluated().map(|(_, says)| says);
         if !(objects || lists) || !self.says_unevaluated() {
             return self;
@@ -456,22 +461,20 @@ impl<'g> Node<'g, '_> {
         if let Some(own) = rules.array.filter(|_| lists) {
             rules.array = Some(arena.keep(ArrayRules { unevaluated: None, ..*own }));
         }
-        self.asking(rules, arena)
+        self.with_rules(rules, arena)
     }
 
-    /// The keywords of what is not evaluated, and whether they are there.
+    /// The `unevaluated…` keywords, each with its presence.
     pub(super) fn unevaluated(&self) -> [(Kw, bool); 2] {
         let objects = self.rules.object().is_some_and(|rules| rules.unevaluated.is_some());
         let lists = self.rules.array().is_some_and(|rules| rules.unevaluated.is_some());
         [(Kw::UnevaluatedProperties, objects), (Kw::UnevaluatedItems, lists)]
     }
 
-    /// Whether the node speaks of what is not evaluated.
     pub(super) fn says_unevaluated(&self) -> bool {
         self.unevaluated().into_iter().any(|(_, says)| says)
     }
 
-    /// Whether properties are evaluated by more than the node's own rules.
     pub(super) fn evaluates_beside(&self) -> bool {
         let logic = self
             .rules
@@ -494,7 +497,7 @@ impl ObjectRules<'_, '_> {
     }
 }
 
-/// The types of a merged node that says nothing of types.
+/// The types that the rules of an untyped node apply to.
 pub(super) fn spoken_types(node: &Node<'_, '_>) -> Types {
     let mut types = Types::NONE;
     if node.rules.object().is_some() {

@@ -1,27 +1,28 @@
-//! Owns fitting: a schema said in a dialect, by a fixed order of small rewrites that know no provider. Each rewrite asks the
+//! Fits a schema to a dialect by a fixed order of small rewrites that know no provider. Each rewrite asks the
 //! dialect's rows, records what it changed, and adds its part of the lens.
 
+mod ambiguity;
+mod annotations;
 mod array;
 mod budget;
-mod disjoint;
-mod edit;
+mod disjointness;
 mod emit;
 mod entries;
-mod evaluated;
-mod fold;
+mod enum_merge;
+mod global_fixes;
 mod guard;
 mod ladder;
 mod lower;
-mod mend;
 mod merge;
 mod null;
 mod object;
+mod optionals_to_require;
 mod options;
+mod pending_change;
 mod reference;
 mod required;
 mod root;
-mod tell;
-mod trade;
+mod unevaluated;
 mod union;
 mod values;
 
@@ -31,27 +32,28 @@ use std::sync::{Arc, LazyLock};
 use foldhash::{HashMap, HashSet};
 use serde_json::Value;
 
-pub use options::{FitOptions, Open, Spill, StrictMode};
+pub use options::{AmbiguousNull, FitOptions, Open, Spill, StrictMode};
 
 use crate::arena::Arena;
-use crate::dialect::{Caps, Demand, Dialect, Slot};
+use crate::dialect::{Capabilities, Demand, Dialect, Slot};
 use crate::error::ReadError;
-use crate::graph::{Graph, Node, NodeId, NodeMap, NoteKey};
+use crate::graph::{AnnotationKey, Graph, Node, NodeId, NodeMap};
 use crate::json::{Json, Member};
 use crate::keyword::Kw;
 use crate::lens::{GuardId, Lens, LensError, LensId, Undeclared};
-use crate::names::Names;
+use crate::names::UniqueNames;
 use crate::place::Place;
-use crate::read::Read;
+use crate::read::ReadGraph;
+use crate::step_budget::StepBudget;
 use crate::types::Types;
-use crate::work::Work;
-use edit::Edit;
-use ladder::{Way, fit_json};
-use object::Declared;
+use ambiguity::{CarriedUnion, TaggedBranches};
+use ladder::{AttemptConfig, fit_json};
+use null::explain_marks;
+use object::DeclaredProperties;
+use optionals_to_require::OptionalsToRequire;
+use pending_change::PendingChange;
 use polywire_report::{Action, Change, Effect};
-use reference::Definition;
-use tell::{Boxes, Told};
-use trade::Trade;
+use reference::EmittedDefinition;
 
 /// A fitted schema.
 #[derive(Clone, Debug)]
@@ -66,7 +68,7 @@ pub struct Fitted {
 }
 
 impl Fitted {
-    /// Whether the provider's strict flag may be sent with the schema.
+    /// True where the provider's strict flag may be sent with the schema.
     pub fn strict(&self) -> bool {
         self.strict
     }
@@ -105,7 +107,7 @@ pub struct FittedText {
 }
 
 impl FittedText {
-    /// Whether the provider's strict flag may be sent with the schema.
+    /// True where the provider's strict flag may be sent with the schema.
     pub fn strict(&self) -> bool {
         self.strict
     }
@@ -126,7 +128,7 @@ impl FittedText {
     }
 }
 
-/// Says a schema in a dialect, and lists everything that had to give.
+/// Rewrites a schema for a dialect, and lists every change.
 ///
 /// ```
 /// use polywire_schema::{FitOptions, dialect, fit};
@@ -174,7 +176,7 @@ pub fn fit_text(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<F
 
 /// Where a schema is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pos {
+enum Position {
     /// At the root.
     Root,
     /// As a property, which may be left out.
@@ -187,10 +189,10 @@ enum Pos {
 
 /// What becomes of references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Refs {
+enum ReferenceMode {
     /// They stay.
     Keep,
-    /// They stay where they make no loop.
+    /// They stay where they make no cycle.
     Acyclic,
     /// Each is replaced by its target.
     Inline,
@@ -198,7 +200,7 @@ enum Refs {
 
 /// The words for references.
 #[derive(Clone, Copy, Debug)]
-struct Words {
+struct ReferenceKeywords {
     reference: Kw,
     defs: Kw,
 }
@@ -208,77 +210,76 @@ struct Words {
 struct Lowered<'d> {
     json: Json<'d>,
     lens: LensId,
-    /// `null` was accepted and could not be said; the parent must.
+    /// True where `null` is accepted but not expressed here: the parent must express it.
     null: bool,
 }
 
 /// A target that was printed in the place of a reference.
-struct Inlined<'d> {
+struct InlinedTarget<'d> {
     lowered: Lowered<'d>,
     size: usize,
-    /// Whether it accepts just what the caller's schema does.
     exact: bool,
 }
 
-/// Whether a definition that is not printed yet is taken to be what the caller's schema says, to the letter.
+/// Whether definitions that are not emitted yet are assumed to be exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Trust {
+enum AssumeExact {
     #[default]
     Definitions,
     Nothing,
 }
 
-/// What was taken for granted of definitions that were not printed yet.
+/// The assumptions about definitions that were not emitted yet.
 #[derive(Debug, Default)]
-struct Relied<'d> {
-    /// Shapes in which values are to travel as they are.
+struct Assumptions<'d> {
+    /// Shapes that must turn out to be the identity.
     shapes: Vec<LensId>,
-    /// Those in which samples of values are to, which stand in the schema.
+    /// The same for definitions with sample values in the schema.
     samples: Vec<LensId>,
-    /// Pointers to what is to accept exactly what the caller's schema does.
+    /// Pointers to definitions that must turn out to be exact.
     meanings: Vec<&'d str>,
-    /// Whether some of it is known not to hold: nothing that is printed counts.
-    mistaken: bool,
+    /// True once an assumption is known to be wrong: this attempt is discarded.
+    violated: bool,
 }
 
-/// In how many shapes the parts of what is printed want the value.
+/// The number of shapes that the parts of a node need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanting {
-    OneShape,
+enum ShapeCount {
+    One,
     Several,
 }
 
-/// How much was changed.
+/// The number of changes so far.
 #[derive(Clone, Copy, Debug)]
-struct SoFar {
+struct Progress {
     changes: usize,
-    loosened: usize,
+    inexact_merges: usize,
 }
 
-/// How far printing had come, for taking back what was printed since.
+/// The state to roll back to.
 #[derive(Clone, Copy, Debug)]
-struct Mark {
-    so_far: SoFar,
+struct Checkpoint {
+    progress: Progress,
     definitions: usize,
     shapes: usize,
     samples: usize,
     meanings: usize,
     unions: usize,
     inlined: usize,
-    printed: Printed,
+    printed: EmittedCounts,
     deepest: u64,
     repeated: usize,
-    unheard: usize,
+    dropped_evaluators: usize,
 }
 
 /// Counts of what was printed.
 #[derive(Clone, Copy, Debug, Default)]
-struct Printed {
+struct EmittedCounts {
     properties: u64,
     /// Properties that are not required.
     optionals: u64,
     /// Properties that could be required, or are, though they were not asked for.
-    tradable: Trade,
+    can_be_required: OptionalsToRequire,
     enum_values: u64,
 }
 
@@ -287,53 +288,54 @@ struct Lowerer<'g, 'd, 'c> {
     arena: &'d Arena,
     /// Where nodes lie: it is given back before the text is written.
     nodes: &'g Arena,
-    read: &'c Read<'g, 'd>,
+    read: &'c ReadGraph<'g, 'd>,
     graph: Graph<'g, 'd, 'c>,
     dialect: &'c Dialect,
-    caps: &'c Caps,
+    caps: &'c Capabilities,
     slot: Slot,
     open: Open,
     spill_mode: Spill,
-    refs: Refs,
-    words: Words,
-    changes: Vec<Edit<'d>>,
+    ambiguous_null: AmbiguousNull,
+    refs: ReferenceMode,
+    reference_keywords: ReferenceKeywords,
+    changes: Vec<PendingChange<'d>>,
     lens: Lens,
-    /// Room for members that was used before, and is not too large to be kept.
-    spare: Vec<Vec<Member<'d>>>,
-    spare_objects: Vec<Declared<'d>>,
-    definitions: Vec<Definition<'d>>,
+    /// Reusable buffers for members.
+    spare_members: Vec<Vec<Member<'d>>>,
+    spare_objects: Vec<DeclaredProperties<'d>>,
+    definitions: Vec<EmittedDefinition<'d>>,
     defined: HashMap<NodeId, usize>,
-    names: Names,
-    queue: Vec<usize>,
-    opened: Vec<NodeId>,
-    /// The definition that is printed next: it stands on the list of opened ones, but not because it contains itself.
+    names: UniqueNames,
+    pending_definitions: Vec<usize>,
+    open_nodes: Vec<NodeId>,
+    /// The definition that is emitted next: it is open, but not because it contains itself.
     defining: Option<NodeId>,
     /// Unions that are being merged into one schema.
-    joining: Vec<NodeId>,
-    inlined: HashMap<NodeId, Inlined<'d>>,
+    open_unions: Vec<NodeId>,
+    inlined: HashMap<NodeId, InlinedTarget<'d>>,
     /// The same in the order in which they were printed.
     repeatable: Vec<NodeId>,
-    /// Targets that say more of themselves than what they were given to say, so that no other description fits.
-    outspoken: HashSet<NodeId>,
+    /// Targets whose description was generated, so that a reference cannot replace it.
+    has_generated_description: HashSet<NodeId>,
     /// About how many bytes were printed within what is repeated, and how many may be.
     repeated: usize,
     repeated_limit: usize,
-    /// How many repeated schemas stand around the node that is being printed.
+    /// The number of repeated schemas around the current node.
     repeating: usize,
     flat: HashMap<NodeId, NodeId>,
     /// Where long chains of bare references end.
     ends: HashMap<NodeId, Option<NodeId>>,
     /// What merging could not keep.
-    merges: Vec<Edit<'d>>,
+    merges: Vec<PendingChange<'d>>,
     /// Places of which not everything was merged, as that would have been too much.
     unmerged: HashSet<Option<Place>>,
     /// Nodes of which merging did not keep everything.
-    loose: HashSet<NodeId>,
+    inexact: HashSet<NodeId>,
     /// How often such a node was made or used, or something inexact printed again whose changes are on record already.
-    loosened: usize,
+    inexact_merges: usize,
     flattening: Vec<NodeId>,
     pairs: HashMap<(NodeId, NodeId), NodeId>,
-    eithers: HashMap<Vec<NodeId>, NodeId>,
+    unions_made: HashMap<Vec<NodeId>, NodeId>,
     bases: HashMap<NodeId, NodeId>,
     matchers: HashMap<String, Option<regex::Regex>>,
     types: NodeMap<Types>,
@@ -344,47 +346,51 @@ struct Lowerer<'g, 'd, 'c> {
     /// Guards of what is too deep to be asked.
     cut_guards: HashMap<NodeId, GuardId>,
     type_guards: HashMap<Option<Types>, GuardId>,
+    /// Properties that tell the branches of a union apart.
+    tags: HashSet<NodeId>,
+    /// Whether lists of at most one item were printed with a mark, which the root has to explain.
+    has_marked_lists: bool,
     /// Unions whose branches travel in different shapes.
-    unions: Vec<Told>,
-    boxes: Boxes,
+    unions: Vec<CarriedUnion>,
+    tagged: TaggedBranches,
     depth: usize,
     /// The place of the node that is being printed, or the nearest one around it that has one.
     here: Option<Place>,
     /// Unions around the one whose types are asked for.
-    typing: usize,
+    union_depth: usize,
     /// Objects around the node that is being printed.
     objects: u64,
-    /// The most objects that stand around each other.
+    /// The deepest nesting of objects.
     deepest: u64,
     /// What was printed so far of what has a budget.
-    printed: Printed,
-    /// How much could not be said that evaluates parts of the value in hand.
-    unheard: usize,
-    /// The budgets that cannot be mended, where there is a rung below.
+    printed: EmittedCounts,
+    /// The number of dropped keywords that would evaluate parts of the current value.
+    dropped_evaluators: usize,
+    /// The budgets that no rewrite can meet, where there is a rung below.
     budgets: budget::Budgets,
     /// Merging makes no more nodes once there are this many.
     nodes_limit: usize,
     /// How many more nodes are printed before the rest travels as text.
     steps_left: usize,
     /// What may still be done for this schema, in all attempts together.
-    work: &'c Work,
+    work: &'c StepBudget,
     root_in_place: bool,
-    trust: Trust,
+    assume_exact: AssumeExact,
     /// The same of definitions whose values have samples.
-    samples: Trust,
-    trade: Trade,
-    parts: Wanting,
+    samples: AssumeExact,
+    optionals_to_require: OptionalsToRequire,
+    parts: ShapeCount,
     /// Nodes that were found to hold parts which want the value in different shapes.
-    torn: HashSet<NodeId>,
-    /// Whether the places of a tuple were found to be alike.
-    alike: HashMap<Vec<NodeId>, bool>,
-    relied: Relied<'d>,
+    multi_shape: HashSet<NodeId>,
+    /// True where all items of a tuple are emitted alike.
+    uniform_tuples: HashMap<Vec<NodeId>, bool>,
+    assumptions: Assumptions<'d>,
     root_lens: LensId,
     root_facts: Vec<String>,
     /// Which properties of the root must be given together, and of how many such groups.
     root_wants: Vec<(&'static str, Vec<Vec<&'d str>>)>,
-    /// What the description of the node in hand has to say of what was taken from it.
-    told: Vec<String>,
+    /// Sentences for the description of the current node about dropped constraints.
+    pending_facts: Vec<String>,
 }
 
 /// About how many bytes a node takes as text.
@@ -401,55 +407,56 @@ const INLINE_BYTES: usize = 24 * 1024;
 
 impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
     fn new(
-        read: &'c Read<'g, 'd>,
+        read: &'c ReadGraph<'g, 'd>,
         arena: &'d Arena,
         dialect: &'c Dialect,
         options: &FitOptions,
-        way: Way,
-        work: &'c Work,
+        config: AttemptConfig,
+        work: &'c StepBudget,
     ) -> Self {
         let caps = dialect.caps(options.slot);
-        let typed = |kw: Kw| !caps.must(Demand::Typed) || caps.typed_by.has(kw);
+        let typed = |kw: Kw| !caps.has_demand(Demand::Typed) || caps.typed_by.has(kw);
         let dollar = caps.accepts(Kw::Ref) && caps.accepts(Kw::Defs) && typed(Kw::Ref);
         // The words without a dollar sign are keywords only where a dialect lists them; elsewhere they are unknown keys.
-        let open = caps.accepts(Kw::OpenRef) && caps.accepts(Kw::OpenDefs) && !caps.unknown && typed(Kw::OpenRef);
-        let refs = match (dollar || open, caps.must(Demand::NoCycle)) {
-            (false, _) => Refs::Inline,
-            (true, true) => Refs::Acyclic,
-            (true, false) => Refs::Keep,
+        let open = caps.accepts(Kw::BareRef) && caps.accepts(Kw::BareDefs) && !caps.unknown && typed(Kw::BareRef);
+        let refs = match (dollar || open, caps.has_demand(Demand::NoCycle)) {
+            (false, _) => ReferenceMode::Inline,
+            (true, true) => ReferenceMode::Acyclic,
+            (true, false) => ReferenceMode::Keep,
         };
-        let words = if dollar || !open {
-            Words { reference: Kw::Ref, defs: Kw::Defs }
+        let reference_keywords = if dollar || !open {
+            ReferenceKeywords { reference: Kw::Ref, defs: Kw::Defs }
         } else {
-            Words { reference: Kw::OpenRef, defs: Kw::OpenDefs }
+            ReferenceKeywords { reference: Kw::BareRef, defs: Kw::BareDefs }
         };
         let nodes_limit = read.graph.len() * 3 + 512;
         Self {
             arena,
             nodes: read.graph.arena(),
             read,
-            graph: read.graph.layer(),
+            graph: read.graph.extend_graph(),
             dialect,
             caps,
             slot: options.slot,
             open: options.open,
             spill_mode: options.spill,
+            ambiguous_null: options.ambiguous_null,
             refs,
-            words,
+            reference_keywords,
             changes: Vec::with_capacity(CHANGES),
             lens: Lens::identity(),
-            spare: Vec::new(),
+            spare_members: Vec::new(),
             spare_objects: Vec::new(),
             definitions: Vec::new(),
             defined: HashMap::default(),
-            names: Names::default(),
-            queue: Vec::new(),
-            opened: Vec::new(),
+            names: UniqueNames::default(),
+            pending_definitions: Vec::new(),
+            open_nodes: Vec::new(),
             defining: None,
-            joining: Vec::new(),
+            open_unions: Vec::new(),
             inlined: HashMap::default(),
             repeatable: Vec::new(),
-            outspoken: HashSet::default(),
+            has_generated_description: HashSet::default(),
             repeated: 0,
             repeated_limit: INLINE_BYTES + nodes_limit * NODE_BYTES,
             repeating: 0,
@@ -457,11 +464,11 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             ends: HashMap::default(),
             merges: Vec::new(),
             unmerged: HashSet::default(),
-            loose: HashSet::default(),
-            loosened: 0,
+            inexact: HashSet::default(),
+            inexact_merges: 0,
             flattening: Vec::new(),
             pairs: HashMap::default(),
-            eithers: HashMap::default(),
+            unions_made: HashMap::default(),
             bases: HashMap::default(),
             matchers: HashMap::default(),
             types: NodeMap::default(),
@@ -470,143 +477,163 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             guards: HashMap::default(),
             cut_guards: HashMap::default(),
             type_guards: HashMap::default(),
+            tags: HashSet::default(),
+            has_marked_lists: false,
             unions: Vec::new(),
-            boxes: way.boxes,
+            tagged: config.tagged,
             depth: 0,
             here: None,
-            typing: 0,
+            union_depth: 0,
             objects: 0,
             deepest: 0,
-            printed: Printed::default(),
-            unheard: 0,
-            budgets: if dialect.fallback().is_some() { budget::unmendable(caps) } else { budget::ENDLESS },
+            printed: EmittedCounts::default(),
+            dropped_evaluators: 0,
+            budgets: if dialect.fallback().is_some() { budget::unfixable_budgets(caps) } else { budget::NO_BUDGETS },
             nodes_limit,
             steps_left: nodes_limit * 2,
             work,
             root_in_place: false,
-            trust: way.trust,
-            samples: way.samples,
-            trade: way.trade,
-            parts: Wanting::OneShape,
-            torn: HashSet::default(),
-            alike: HashMap::default(),
-            relied: Relied::default(),
+            assume_exact: config.assume_exact,
+            samples: config.samples,
+            optionals_to_require: config.optionals_to_require,
+            parts: ShapeCount::One,
+            multi_shape: HashSet::default(),
+            uniform_tuples: HashMap::default(),
+            assumptions: Assumptions::default(),
             root_lens: LensId::SAME,
             root_facts: Vec::new(),
             root_wants: Vec::new(),
-            told: Vec::new(),
+            pending_facts: Vec::new(),
         }
     }
 
-    /// Prints the whole schema. What was taken for granted of definitions may turn out not to hold; then it has to be printed
-    /// again, without the trust that is gone by then.
+    /// Emits the whole schema; `false` where an assumption turned out to be wrong, and the schema must be emitted again
+    /// without it.
     fn run(&mut self) -> (Json<'d>, Lens, bool) {
         let lowered = self.lower_root();
-        let facts = self.told_of_root(lowered.lens);
+        let facts = self.root_descriptions(lowered.lens);
         let lowered = self.with_facts(lowered, &facts);
         self.lower_queue();
-        if self.relied.mistaken {
-            self.trust = Trust::Nothing;
+        if self.assumptions.violated {
+            self.assume_exact = AssumeExact::Nothing;
             return (lowered.json, Lens::identity(), false);
         }
-        let understood = !self.misunderstood();
+        let understood = !self.has_violated_assumptions();
         let mut json = lowered.json;
         if !self.definitions.is_empty() {
-            let arena = self.arena;
-            let printed = |own: &mut Definition<'d>| Some((own.name, own.json.take()?));
-            let map: Vec<Member<'d>> = self.definitions.iter_mut().filter_map(printed).collect();
-            json = arena.with(json, self.words.defs.name(), arena.obj(&map));
+            json = self.with_definitions(json);
         }
-        let closed = self.caps.must(Demand::Closed);
+        if let Some(fact) = explain_marks(&json).filter(|_| self.has_marked_lists) {
+            json = self.with_facts(Lowered { json, ..lowered }, &[fact.to_owned()]).json;
+        }
+        let closed = self.caps.has_demand(Demand::Closed);
         let undeclared = if closed { Undeclared::Refused } else { Undeclared::AsAsked };
         let lens = std::mem::replace(&mut self.lens, Lens::identity());
-        let lens = lens.with_root(lowered.lens).with_undeclared(undeclared).settled();
-        let kept = |shapes: &[LensId]| shapes.iter().all(|shape| lens.keeps(*shape));
-        let (meant, shown) = (understood && kept(&self.relied.shapes), kept(&self.relied.samples));
+        let lens = lens.with_root(lowered.lens).with_undeclared(undeclared).simplified();
+        let kept = |shapes: &[LensId]| shapes.iter().all(|shape| lens.is_identity_shape(*shape));
+        let (meant, shown) = (understood && kept(&self.assumptions.shapes), kept(&self.assumptions.samples));
         if !meant {
-            self.trust = Trust::Nothing;
+            self.assume_exact = AssumeExact::Nothing;
         }
         if !shown {
-            self.samples = Trust::Nothing;
+            self.samples = AssumeExact::Nothing;
         }
         (json, lens, meant && shown)
     }
 
+    /// Puts the definitions where the caller has them, in the caller's order.
+    fn with_definitions(&mut self, json: Json<'d>) -> Json<'d> {
+        let printed = |own: &mut EmittedDefinition<'d>| Some((own.name, own.json.take()?));
+        let mut map: Vec<Member<'d>> = self.definitions.iter_mut().filter_map(printed).collect();
+        let source = self.graph[self.read.root].source;
+        let maps = [Kw::Defs, Kw::Definitions, Kw::BareDefs];
+        let written = source.and_then(|root| maps.iter().find_map(|kw| root.get(kw.name())?.as_obj()));
+        if let Some(written) = written {
+            let positions: HashMap<&str, usize> =
+                written.iter().enumerate().map(|(index, (name, _))| (*name, index)).collect();
+            map.sort_by_key(|(name, _)| positions.get(name).copied().unwrap_or(usize::MAX));
+        }
+        let json = self.arena.with(json, self.reference_keywords.defs.name(), self.arena.obj(&map));
+        let Json::Obj(members) = json else { return json };
+        let mut members = members.to_vec();
+        emit::sort_like_source(&mut members, source);
+        self.arena.obj(&members)
+    }
+
     /// Everything that was changed.
-    fn edits(&mut self) -> Vec<Edit<'d>> {
+    fn edits(&mut self) -> Vec<PendingChange<'d>> {
         let mut edits = std::mem::take(&mut self.changes);
         edits.append(&mut self.merges);
         edits
     }
 
-    fn so_far(&self) -> SoFar {
-        SoFar { changes: self.changes.len(), loosened: self.loosened }
+    fn progress(&self) -> Progress {
+        Progress { changes: self.changes.len(), inexact_merges: self.inexact_merges }
     }
 
-    fn mark(&self) -> Mark {
-        Mark {
-            so_far: self.so_far(),
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            progress: self.progress(),
             definitions: self.definitions.len(),
-            shapes: self.relied.shapes.len(),
-            samples: self.relied.samples.len(),
-            meanings: self.relied.meanings.len(),
+            shapes: self.assumptions.shapes.len(),
+            samples: self.assumptions.samples.len(),
+            meanings: self.assumptions.meanings.len(),
             unions: self.unions.len(),
             inlined: self.repeatable.len(),
             printed: self.printed,
             deepest: self.deepest,
             repeated: self.repeated,
-            unheard: self.unheard,
+            dropped_evaluators: self.dropped_evaluators,
         }
     }
 
-    /// Takes back what was printed since a mark, and with it everything whose changes would be missing and the definitions
+    /// Discards what was emitted since a checkpoint, with everything whose changes would be missing and the definitions
     /// that nothing else refers to.
-    fn take_back(&mut self, mark: Mark) {
-        self.changes.truncate(mark.so_far.changes);
-        self.relied.shapes.truncate(mark.shapes);
-        self.relied.samples.truncate(mark.samples);
-        self.relied.meanings.truncate(mark.meanings);
-        self.unions.truncate(mark.unions);
-        (self.printed, self.deepest, self.repeated) = (mark.printed, mark.deepest, mark.repeated);
-        self.unheard = mark.unheard;
-        for taken in self.repeatable.drain(mark.inlined..) {
+    fn rollback(&mut self, checkpoint: Checkpoint) {
+        self.changes.truncate(checkpoint.progress.changes);
+        self.assumptions.shapes.truncate(checkpoint.shapes);
+        self.assumptions.samples.truncate(checkpoint.samples);
+        self.assumptions.meanings.truncate(checkpoint.meanings);
+        self.unions.truncate(checkpoint.unions);
+        (self.printed, self.deepest, self.repeated) = (checkpoint.printed, checkpoint.deepest, checkpoint.repeated);
+        self.dropped_evaluators = checkpoint.dropped_evaluators;
+        for taken in self.repeatable.drain(checkpoint.inlined..) {
             self.inlined.remove(&taken);
         }
-        self.queue.retain(|index| *index < mark.definitions);
-        for taken in self.definitions.drain(mark.definitions..) {
+        self.pending_definitions.retain(|index| *index < checkpoint.definitions);
+        for taken in self.definitions.drain(checkpoint.definitions..) {
             self.defined.remove(&taken.node);
             self.names.release(taken.name);
         }
     }
 
-    /// Whether values travel as they are in a shape, as far as is known.
+    /// True where a shape is the identity, or is assumed to be.
     fn keeps_values(&mut self, lens: LensId) -> bool {
         if lens.is_same() {
             return true;
         }
-        let defined = self.trust == Trust::Definitions
+        let defined = self.assume_exact == AssumeExact::Definitions
             && (lens == self.root_lens || self.definitions.iter().any(|own| own.lens == lens))
-            && !self.lens.surely_changes(lens);
+            && !self.lens.is_known_to_change(lens);
         if defined {
-            self.relied.shapes.push(lens);
+            self.assumptions.shapes.push(lens);
         }
         defined
     }
 
-    /// Whether an annotation may stand beside what travels in a shape: a sample of a value that travels otherwise would mislead.
+    /// Sample values beside a value with another wire shape would mislead.
     fn shows(&mut self, kw: Kw, lens: LensId) -> bool {
         if lens.is_same() || !matches!(kw, Kw::Default | Kw::Example | Kw::Examples) {
             return true;
         }
-        let kept = self.samples == Trust::Definitions && !self.lens.surely_changes(lens);
+        let kept = self.samples == AssumeExact::Definitions && !self.lens.is_known_to_change(lens);
         if kept {
-            self.relied.samples.push(lens);
+            self.assumptions.samples.push(lens);
         }
         kept
     }
 
-    /// Says a node that is not in the graph.
-    fn lower_merged_plain(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
+    fn lower_merged_plain(&mut self, node: &'g Node<'g, 'd>, pos: Position) -> Lowered<'d> {
         let id = self.graph.add(*node);
         self.lower(id, pos)
     }
@@ -620,23 +647,36 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         effect: Effect,
         detail: impl Into<Cow<'static, str>>,
     ) {
-        let (code, keyword, detail) = (Arc::clone(code), NoteKey::Kw(kw), detail.into());
+        let (code, keyword, detail) = (Arc::clone(code), AnnotationKey::Kw(kw), detail.into());
         // What is made up here stands for what is being printed.
-        self.changes.push(Edit { place: place.or(self.here), code, keyword, action, effect, detail });
+        self.changes.push(PendingChange { place: place.or(self.here), code, keyword, action, effect, detail });
     }
 
-    /// Records that an annotation may not stand beside a reference.
-    fn drop_note(&mut self, place: Option<Place>, keyword: NoteKey<'d>, why: &'static str) {
+    fn drop_note(&mut self, place: Option<Place>, keyword: AnnotationKey<'d>, why: &'static str) {
         let (code, detail) = (self.demand_code(Demand::RefAlone), Cow::Borrowed(why));
-        self.changes.push(Edit { place, code, keyword, action: Action::Dropped, effect: Effect::Note, detail });
+        self.changes.push(PendingChange {
+            place,
+            code,
+            keyword,
+            action: Action::Dropped,
+            effect: Effect::Note,
+            detail,
+        });
     }
 
     /// Records that a key which is no keyword was dropped.
     fn drop_unknown(&mut self, place: Option<Place>, name: &'d str) {
         let row = self.dialect.refusal_of_unknown(self.slot);
         let code = row.map_or_else(own_code, |row| Arc::clone(&row.code));
-        let (keyword, detail) = (NoteKey::Unknown(name), Cow::Borrowed("not a keyword"));
-        self.changes.push(Edit { place, code, keyword, action: Action::Dropped, effect: Effect::Note, detail });
+        let (keyword, detail) = (AnnotationKey::Unknown(name), Cow::Borrowed("not a keyword"));
+        self.changes.push(PendingChange {
+            place,
+            code,
+            keyword,
+            action: Action::Dropped,
+            effect: Effect::Note,
+            detail,
+        });
     }
 
     /// The code of the row that refuses a keyword.

@@ -1,12 +1,14 @@
-//! How `null` is said: by a type, in a union, by `nullable`, or by the absence that the parent can express.
+//! Emits `null`: as a type, in a union, by `nullable`, or as an absence that the parent expresses.
 
-use super::union::plain_union;
+use super::emit::described;
+use super::union::as_plain_union;
 use super::{Lowered, Lowerer};
 use crate::arena::Arena;
 use crate::dialect::Demand;
 use crate::json::{Json, Num};
 use crate::keyword::Kw;
 use crate::lens::Shape;
+use crate::types::Types;
 use polywire_report::{Action, Effect};
 
 /// A schema of `null`.
@@ -14,6 +16,13 @@ const OF_NULL: Json<'static> = Json::Obj(&[("type", NULL_NAME)]);
 
 /// The name of its type.
 const NULL_NAME: Json<'static> = Json::Str("null");
+
+/// Types whose values have parts.
+const COMPOSITE: Types = Types::OBJECT.or(Types::ARRAY);
+
+/// The descriptions of lists of at most one item.
+pub(super) const OPTIONAL_MARK: &str = "(optional)";
+pub(super) const NULLABLE_MARK: &str = "(nullable)";
 
 impl<'d> Lowerer<'_, 'd, '_> {
     /// Adds `null` to what a schema accepts, or leaves that to the parent.
@@ -31,8 +40,10 @@ impl<'d> Lowerer<'_, 'd, '_> {
         if lets_null_by(&json) {
             return Lowered { json, lens, null };
         }
-        if !self.caps.must(Demand::NoNull) && self.caps.accepts(Kw::AnyOf) {
-            return Lowered { json: or_null(json, self.arena), lens, null: false };
+        if !self.caps.has_demand(Demand::NoNull) && self.caps.accepts(Kw::AnyOf) {
+            let listed = self.nullable_type(&json).filter(|_| !self.caps.has_demand(Demand::OneType));
+            let json = listed.unwrap_or_else(|| self.nullable_union(json));
+            return Lowered { json, lens, null: false };
         }
         let reference = self.refers(&json);
         if self.caps.accepts(Kw::Nullable) && (!reference || self.caps.beside_ref.has(Kw::Nullable)) {
@@ -48,8 +59,8 @@ impl<'d> Lowerer<'_, 'd, '_> {
             let beside = self.caps.beside_union.has(Kw::Nullable);
             return Lowered { json: make_nullable(json, beside, self.arena), lens, null: false };
         }
-        if !self.caps.must(Demand::NoNull)
-            && !self.caps.must(Demand::OneType)
+        if !self.caps.has_demand(Demand::NoNull)
+            && !self.caps.has_demand(Demand::OneType)
             && let Some(stated) = json.get(Kw::Type.name())
         {
             let names = stated.as_arr().unwrap_or(std::slice::from_ref(stated));
@@ -59,35 +70,67 @@ impl<'d> Lowerer<'_, 'd, '_> {
         Lowered { json, lens, null: true }
     }
 
+    /// A plain type beside `null` in a list of types (R-A10). Values that are listed would have to have `null` among them.
+    fn nullable_type(&self, json: &Json<'d>) -> Option<Json<'d>> {
+        let stated = json.get(Kw::Type.name())?;
+        let is_scalar = stated.as_str().and_then(Types::named).is_some_and(|types| !types.intersects(COMPOSITE));
+        let refusing = [Kw::Enum, Kw::Const, Kw::Not, Kw::If, Kw::AllOf, Kw::OneOf, Kw::AnyOf];
+        if !is_scalar || refusing.iter().any(|kw| json.get(kw.name()).is_some()) {
+            return None;
+        }
+        Some(self.arena.with(*json, Kw::Type.name(), self.arena.arr(&[*stated, NULL_NAME])))
+    }
+
+    /// A union with `null`. The description stands on the union, where it may: it is about the property, not about one branch.
+    fn nullable_union(&self, json: Json<'d>) -> Json<'d> {
+        let description = json.get(Kw::Description.name()).copied();
+        let Some(description) = description.filter(|_| as_plain_union(&json).is_none()) else {
+            return or_null(json, self.arena);
+        };
+        if !self.caps.beside_union.has(Kw::Description) || self.refers(&json) {
+            return or_null(json, self.arena);
+        }
+        let union = or_null(self.arena.without(json, Kw::Description.name()), self.arena);
+        described(union, description, self.arena)
+    }
+
     /// Says `null` right here where the parent cannot be asked: an empty list is `null`.
     pub(super) fn null_here(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
         if lowered.null {
             let code = self.demand_code(Demand::NoNull);
             self.change(&code, self.here, Kw::Type, Action::Carried, Effect::Same, "`null` travels as an empty list");
-            return self.at_most_one(lowered);
+            return self.at_most_one(lowered, NULLABLE_MARK);
         }
         lowered
     }
 
-    /// A list of at most one item.
-    pub(super) fn at_most_one(&mut self, lowered: Lowered<'d>) -> Lowered<'d> {
-        let mut sheet = self.sheet();
-        sheet.put(Kw::Type, Json::Str("array"));
+    /// A list of at most one item, with a mark that the root's description explains.
+    pub(super) fn at_most_one(&mut self, lowered: Lowered<'d>, mark: &'static str) -> Lowered<'d> {
+        let mut builder = self.builder();
+        builder.put(Kw::Type, Json::Str("array"));
         if self.caps.accepts(Kw::Description) {
-            sheet.put(Kw::Description, Json::Str("(at most one item; an empty list means none)"));
+            builder.put(Kw::Description, Json::Str(mark));
+            self.has_marked_lists = true;
         }
-        sheet.put(Kw::Items, lowered.json);
+        builder.put(Kw::Items, lowered.json);
         if self.caps.accepts_count(Kw::MaxItems, 1) && self.may_bound(&lowered.json) {
-            sheet.put(Kw::MaxItems, Json::Num(Num::Whole(1)));
+            builder.put(Kw::MaxItems, Json::Num(Num::Whole(1)));
         }
         let lens = self.lens.add(Shape::AtMostOne(lowered.lens));
-        Lowered { json: self.sealed(sheet.members, None), lens, null: false }
+        Lowered { json: self.build(builder.members, None), lens, null: false }
     }
+}
+
+/// What the marks of lists of at most one item mean, where a printed schema has some.
+pub(super) fn explain_marks(json: &Json<'_>) -> Option<&'static str> {
+    let mut has_marks = false;
+    json.each_text(Kw::Description.name(), &mut |text| has_marks |= text == OPTIONAL_MARK || text == NULLABLE_MARK);
+    has_marks.then_some("(lists marked optional or nullable hold at most one item; an empty list means none)")
 }
 
 /// A union of a schema and `null`.
 pub(super) fn or_null<'d>(json: Json<'d>, arena: &'d Arena) -> Json<'d> {
-    match plain_union(&json) {
+    match as_plain_union(&json) {
         Some(branches) => arena.with(json, Kw::AnyOf.name(), Json::Arr(arena.extended(branches, &[OF_NULL]))),
         None => arena.obj(&[(Kw::AnyOf.name(), arena.arr(&[json, OF_NULL]))]),
     }
@@ -103,16 +146,15 @@ fn make_nullable<'d>(json: Json<'d>, beside_union: bool, arena: &'d Arena) -> Js
     if json.get(Kw::Nullable.name()).is_some() { json } else { arena.with(json, Kw::Nullable.name(), Json::Bool(true)) }
 }
 
-/// Whether a printed schema has a way to say `null`, which something beside may exclude again.
+/// True where an emitted schema can accept `null`; a sibling may exclude it.
 pub(super) fn accepts_null(json: &Json<'_>) -> bool {
     let branches = || json.get(Kw::AnyOf.name()).and_then(Json::as_arr).unwrap_or_default();
     is_nullable(json)
         || json.get(Kw::Type.name()).map_or_else(|| branches().iter().any(accepts_null), |own| names(own, &NULL_NAME))
 }
 
-/// Whether everything that a printed schema says lets `null` by.
 fn lets_null_by(json: &Json<'_>) -> bool {
-    let untold = [Kw::Not, Kw::If, Kw::AllOf, Kw::OneOf, Kw::Ref, Kw::OpenRef, Kw::Const];
+    let untold = [Kw::Not, Kw::If, Kw::AllOf, Kw::OneOf, Kw::Ref, Kw::BareRef, Kw::Const];
     let by = |kw: Kw, lets: &dyn Fn(&Json<'_>) -> bool| json.get(kw.name()).is_none_or(lets);
     is_nullable(json)
         || by(Kw::Type, &|own| names(own, &NULL_NAME))
@@ -125,7 +167,6 @@ fn is_nullable(json: &Json<'_>) -> bool {
     json.get(Kw::Nullable.name()).and_then(Json::as_bool) == Some(true)
 }
 
-/// Whether something is a value, or a list with it.
 fn names(own: &Json<'_>, value: &Json<'_>) -> bool {
     own.same(value) || own.as_arr().unwrap_or_default().iter().any(|other| other.same(value))
 }

@@ -1,26 +1,27 @@
-//! Objects: closed where they must be, optionals said as the dialect says them, keys renamed.
+//! Emits objects: closed where demanded, optional properties in the form of the dialect, keys renamed.
 
-use super::emit::{Sheet, described};
-use super::null::accepts_null;
-use super::required::{Wanted, undeclared};
-use super::{Lowered, Lowerer, Open, Pos, Refs, SPARE_ROOM, Spill};
+use super::annotations::{self, Facts};
+use super::emit::{SchemaBuilder, described};
+use super::null::{NULLABLE_MARK, OPTIONAL_MARK, accepts_null};
+use super::required::{RequiredNames, undeclared};
+use super::{AmbiguousNull, Lowered, Lowerer, Open, Position, ReferenceMode, SPARE_ROOM, Spill};
 use crate::arena::Arena;
-use crate::dialect::{Demand, Depth};
+use crate::dialect::{Demand, KeyDepth};
 use crate::graph::{Node, NodeId, ObjectRules, RareRules};
 use crate::json::{Json, Member, Num};
 use crate::keyword::Kw;
 use crate::lens::{Absent, Field, LensId, ObjectShape, Pattern, Rest, Shape};
-use crate::names::Names;
+use crate::names::UniqueNames;
 use crate::pattern::{self, Lines};
 use crate::place::Place;
 use crate::spelling::Spelling;
 use crate::types::Types;
 use polywire_report::{Action, Effect};
 
-/// What an object says of properties it does not declare.
+/// The rules for undeclared properties.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extra {
-    /// Anything goes, because nothing is said or `true` is.
+pub(super) enum UndeclaredProperties {
+    /// Anything is accepted.
     Open,
     /// None may be there.
     Closed,
@@ -29,8 +30,8 @@ pub(super) enum Extra {
 }
 
 /// The properties that are declared, as they are printed.
-pub(super) struct Declared<'d> {
-    fields: Vec<Printed<'d>>,
+pub(super) struct DeclaredProperties<'d> {
+    fields: Vec<EmittedField<'d>>,
     properties: Vec<Member<'d>>,
     required: Vec<Json<'d>>,
 }
@@ -38,9 +39,9 @@ pub(super) struct Declared<'d> {
 /// Most objects have no more properties.
 const PROPERTIES: usize = 16;
 
-impl<'d> Declared<'d> {
+impl<'d> DeclaredProperties<'d> {
     /// The declared properties with what they are called on the wire.
-    fn named(&self) -> impl Iterator<Item = (&Printed<'d>, &'d str)> {
+    fn named(&self) -> impl Iterator<Item = (&EmittedField<'d>, &'d str)> {
         self.fields.iter().zip(self.properties.iter().map(|(wire, _)| *wire))
     }
 
@@ -62,18 +63,24 @@ impl<'d> Declared<'d> {
 
 /// A property that is printed.
 #[derive(Clone, Copy)]
-struct Printed<'d> {
+struct EmittedField<'d> {
     key: &'d str,
     lens: LensId,
     absent: Absent,
+    /// The value of a property that the caller may leave out, but the wire may not.
+    constant: Option<&'d Json<'d>>,
 }
 
-impl Printed<'_> {
+impl EmittedField<'_> {
     fn field(&self, wire: &str) -> Field {
         let renamed = (wire != self.key).then(|| wire.into());
-        Field { name: self.key.into(), renamed, lens: self.lens, absent: self.absent }
+        let constant = self.constant.map(|value| Box::new(value.to_value()));
+        Field { name: self.key.into(), renamed, lens: self.lens, absent: self.absent, constant }
     }
 }
+
+/// The tags of a union with more branches are not looked for: each is compared with all others.
+const MAX_TAGGED: usize = 64;
 
 /// Room for the number that tells keys apart which are spelled alike.
 const NUMBER_ROOM: usize = 8;
@@ -82,13 +89,13 @@ const NUMBER_ROOM: usize = 8;
 const REST: &str = "additional_properties";
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
-    pub(super) fn extra(&mut self, node: &Node<'g, 'd>, rules: &ObjectRules<'g, 'd>) -> Extra {
+    pub(super) fn extra(&mut self, node: &Node<'g, 'd>, rules: &ObjectRules<'g, 'd>) -> UndeclaredProperties {
         match rules.of_others(node) {
-            None => Extra::Open,
-            Some(id) if self.is_never(id) => Extra::Closed,
+            None => UndeclaredProperties::Open,
+            Some(id) if self.is_never(id) => UndeclaredProperties::Closed,
             Some(id) => {
                 let flat = self.flatten(id);
-                if self.graph[flat].is_any() { Extra::Open } else { Extra::Of(id) }
+                if self.graph[flat].is_any() { UndeclaredProperties::Open } else { UndeclaredProperties::Of(id) }
             }
         }
     }
@@ -97,32 +104,32 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn object_rules(&self, node: &Node<'g, 'd>) -> &'g ObjectRules<'g, 'd> {
         let Some(rules) = node.rules.object() else { return self.nodes.keep(ObjectRules::default()) };
         if let [(pattern, id)] = rules.rare.patterns
-            && pattern::every_text(pattern).is_some()
+            && pattern::matches_every_text(pattern).is_some()
             && rules.properties.is_empty()
             && !self.caps.accepts(Kw::PatternProperties)
         {
-            let rare = RareRules { patterns: &[], ..*rules.rare }.kept(self.nodes);
+            let rare = RareRules { patterns: &[], ..*rules.rare }.store_in(self.nodes);
             return self.nodes.keep(ObjectRules { additional: Some(*id), rare, ..*rules });
         }
         rules
     }
 
     /// Records that keys of several lines are not told from others where every key of one line was asked for.
-    pub(super) fn tell_of_lines(&mut self, node: &'g Node<'g, 'd>, rules: &ObjectRules<'g, 'd>) {
+    pub(super) fn record_lines(&mut self, node: &'g Node<'g, 'd>, rules: &ObjectRules<'g, 'd>) {
         let Some(asked) = node.rules.object().filter(|asked| rules.rare.patterns.len() < asked.rare.patterns.len())
         else {
             return;
         };
         let code = self.refusal_code(Kw::PatternProperties);
-        if !asked.rare.patterns.iter().any(|(pattern, _)| pattern::every_text(pattern) == Some(Lines::One)) {
+        if !asked.rare.patterns.iter().any(|(pattern, _)| pattern::matches_every_text(pattern) == Some(Lines::One)) {
             let detail = "every key matches: said by `additionalProperties`";
             self.change(&code, node.place, Kw::PatternProperties, Action::Rewritten, Effect::Same, detail);
             return;
         }
         let effects: &[Effect] = match self.extra(node, asked) {
-            Extra::Open => &[Effect::Narrower],
-            Extra::Closed => &[Effect::Wider],
-            Extra::Of(_) => &[Effect::Narrower, Effect::Wider],
+            UndeclaredProperties::Open => &[Effect::Narrower],
+            UndeclaredProperties::Closed => &[Effect::Wider],
+            UndeclaredProperties::Of(_) => &[Effect::Narrower, Effect::Wider],
         };
         for effect in effects {
             let detail = "keys of several lines are taken like those of one";
@@ -130,9 +137,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
     }
 
-    pub(super) fn put_object(&mut self, node: &'g Node<'g, 'd>, pos: Pos, sheet: &mut Sheet<'d>) {
+    pub(super) fn put_object(&mut self, node: &'g Node<'g, 'd>, pos: Position, builder: &mut SchemaBuilder<'d>) {
         let rules = self.object_rules(node);
-        self.tell_of_lines(node, rules);
+        self.record_lines(node, rules);
         let extra = self.extra(node, rules);
         let mut unknown = undeclared(rules);
         let rules = self.with_required_declared(node, rules, extra, &mut unknown);
@@ -141,21 +148,22 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let detail = "nothing else evaluates: said by `additionalProperties`";
             self.change(&code, node.place, Kw::UnevaluatedProperties, Action::Rewritten, Effect::Same, detail);
         }
-        let mut own = self.spare_objects.pop().unwrap_or_else(Declared::new);
-        let wanted = Wanted::new(rules.required);
+        let mut own = self.spare_objects.pop().unwrap_or_else(DeclaredProperties::new);
+        let wanted = RequiredNames::new(rules.required);
         // Made when the first key has to be renamed.
         let mut names = None;
-        self.go_deeper();
+        self.enter_object();
         let mut gone: Vec<&str> = Vec::new();
         for (index, (key, id)) in rules.properties.iter().enumerate() {
-            if self.is_given_up() {
+            if self.is_abandoned() {
                 self.count_unprinted(rules.properties.get(index..).unwrap_or_default(), &wanted);
                 break;
             }
             let must = wanted.has(key);
             if self.is_never(*id) && !self.says_never() {
                 gone.push(key);
-                let shut = extra == Extra::Closed || (self.caps.must(Demand::Closed) && self.open == Open::Close);
+                let shut = extra == UndeclaredProperties::Closed
+                    || (self.caps.has_demand(Demand::Closed) && self.open == Open::Close);
                 let matched = rules.rare.patterns.iter().any(|(pattern, _)| self.matches(pattern, key));
                 let effect = if must || !shut || matched { Effect::Wider } else { Effect::Same };
                 self.drop_property(node, key, effect);
@@ -163,21 +171,22 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
             let wire = self.wire_key(node, key, pos, &mut names);
             let (json, absent, lens, needed) = self.within(|own| own.property(*id, must));
-            let json = self.told_its_name(json, key, wire);
+            let json = self.describe_original_key(json, key, wire);
             if needed {
                 own.required.push(Json::Str(wire));
             } else {
                 self.printed.optionals += 1;
             }
-            own.fields.push(Printed { key, lens, absent });
+            let constant = if absent == Absent::Constant { self.constant(*id) } else { None };
+            own.fields.push(EmittedField { key, lens, absent, constant });
             self.printed.properties += 1;
             own.properties.push((wire, json));
         }
-        let rest = self.within(|lowerer| lowerer.put_rest(node, rules, extra, &mut own, sheet));
+        let rest = self.within(|lowerer| lowerer.put_rest(node, rules, extra, &mut own, builder));
         self.objects -= 1;
         let (carried, rest_keeps) = (rest.carried.is_some(), rest.keeps_values());
         self.put_unknown_required(node, carried, &unknown, &gone, &mut own.required);
-        let demanded = self.caps.must(Demand::HasProperties);
+        let demanded = self.caps.has_demand(Demand::HasProperties);
         let unsaid = node.written(Kw::Properties).is_none();
         if demanded && own.properties.is_empty() && rules.properties.is_empty() && unsaid {
             let code = self.demand_code(Demand::HasProperties);
@@ -185,40 +194,41 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let said = node.written(Kw::Properties).and_then(Json::as_obj).is_some_and(<[_]>::is_empty);
         if !own.properties.is_empty() || demanded || !rules.properties.is_empty() || said {
-            sheet.put(Kw::Properties, self.arena.obj_like(&own.properties, node.written(Kw::Properties)));
+            builder.put(Kw::Properties, self.arena.obj_like(&own.properties, node.written(Kw::Properties)));
         }
         let empty = node.written(Kw::Required).and_then(Json::as_arr).is_some_and(<[_]>::is_empty);
-        let says_none = (empty || self.caps.must(Demand::AllRequired)) && !self.caps.must(Demand::RequiredNotEmpty);
+        let says_none =
+            (empty || self.caps.has_demand(Demand::AllRequired)) && !self.caps.has_demand(Demand::RequiredNotEmpty);
         if empty && !says_none && own.required.is_empty() {
             let code = self.demand_code(Demand::RequiredNotEmpty);
             self.change(&code, node.place, Kw::Required, Action::Dropped, Effect::Same, "nothing is required");
         }
         if !own.required.is_empty() || says_none {
-            sheet.put(Kw::Required, self.arena.arr_like(&own.required, node.written(Kw::Required)));
+            builder.put(Kw::Required, self.arena.arr_like(&own.required, node.written(Kw::Required)));
         }
         if let Some(json) = rest.additional {
-            sheet.put(Kw::AdditionalProperties, json);
+            builder.put(Kw::AdditionalProperties, json);
         }
         if let Some(json) = rest.patterns {
-            sheet.put(Kw::PatternProperties, json);
+            builder.put(Kw::PatternProperties, json);
         }
-        let kept = |(field, wire): (&Printed<'d>, &str)| field.absent == Absent::Kept && field.key == wire;
+        let kept = |(field, wire): (&EmittedField<'d>, &str)| field.absent == Absent::Kept && field.key == wire;
         let as_written = rest.carried.is_none() && own.named().all(kept);
         let renamed = rest.carried.is_none() && own.fields.iter().all(|field| field.absent == Absent::Kept);
         let plain = as_written && rest_keeps && own.fields.iter().all(|field| field.lens.is_same());
         let kept = plain || (rest_keeps && !rules.rare.dependents.is_empty() && self.keep_values(&own.fields));
         let keys = match (as_written, kept) {
-            (false, _) if renamed => Keys::Renamed,
-            (false, _) => Keys::Others,
-            (true, false) => Keys::AsWritten,
-            (true, true) => Keys::AndValuesAsWritten,
+            (false, _) if renamed => KeySpelling::Renamed,
+            (false, _) => KeySpelling::Others,
+            (true, false) => KeySpelling::AsWritten,
+            (true, true) => KeySpelling::AndValuesAsWritten,
         };
-        self.put_object_rules(node, rules, keys, &own, sheet);
+        self.put_object_rules(node, rules, keys, &own, builder);
         // Most objects travel as they are, and nothing has to be told of them.
         if !plain {
             let fields = own.named().map(|(field, wire)| field.field(wire)).collect();
             let shape = ObjectShape { fields, rest: rest.carried, matching: rest.matching, others: rest.others };
-            sheet.lens = self.lens.add(Shape::Object(Box::new(shape)));
+            builder.lens = self.lens.add(Shape::Object(Box::new(shape)));
         }
         if own.properties.len() <= SPARE_ROOM {
             own.clear();
@@ -227,26 +237,27 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// Counts properties that are not printed any more, to say by how much a budget is overdrawn.
-    fn count_unprinted(&mut self, rest: &[(&str, NodeId)], wanted: &Wanted<'_>) {
+    fn count_unprinted(&mut self, rest: &[(&str, NodeId)], wanted: &RequiredNames<'_>) {
         self.printed.properties += rest.len() as u64;
-        if !self.caps.must(Demand::AllRequired) {
+        if !self.caps.has_demand(Demand::AllRequired) {
             self.printed.optionals += rest.iter().filter(|(key, _)| !wanted.has(key)).count() as u64;
         }
     }
 
-    /// Whether the values of properties travel as they are, as far as is known.
-    fn keep_values(&mut self, fields: &[Printed<'d>]) -> bool {
+    fn keep_values(&mut self, fields: &[EmittedField<'d>]) -> bool {
         fields.iter().all(|field| self.keeps_values(field.lens))
     }
 
     /// Enters an object.
-    pub(super) fn go_deeper(&mut self) {
+    pub(super) fn enter_object(&mut self) {
         self.objects += 1;
         self.deepest = self.deepest.max(self.objects + 1);
     }
 
     fn says_never(&self) -> bool {
-        self.caps.accepts(Kw::Not) && !self.caps.must(Demand::Typed) && !self.caps.must(Demand::SchemaObject)
+        self.caps.accepts(Kw::Not)
+            && !self.caps.has_demand(Demand::Typed)
+            && !self.caps.has_demand(Demand::SchemaObject)
     }
 
     fn drop_property(&mut self, node: &'g Node<'g, 'd>, key: &str, effect: Effect) {
@@ -257,14 +268,21 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// One property: its schema, what absence becomes, its lens, and whether it is required.
     fn property(&mut self, id: NodeId, must: bool) -> (Json<'d>, Absent, LensId, bool) {
-        let lowered = self.lower(id, Pos::Property);
-        let all = self.caps.must(Demand::AllRequired);
+        let lowered = self.lower(id, Position::Property);
+        let all = self.caps.has_demand(Demand::AllRequired);
         let place = self.graph[id].place;
         if must && !lowered.null {
             return (lowered.json, Absent::Kept, lowered.lens, true);
         }
+        if !must && !lowered.null && (all || self.caps.has_demand(Demand::MaxOptionals)) && self.is_tag(id) {
+            let demand = if all { Demand::AllRequired } else { Demand::MaxOptionals };
+            let code = self.demand_code(demand);
+            let detail = "it tells what the object is: always given";
+            self.change(&code, place, Kw::Required, Action::Added, Effect::Narrower, detail);
+            return (lowered.json, Absent::Constant, lowered.lens, true);
+        }
         if !all && !lowered.null {
-            if self.is_traded(id, &lowered) {
+            if self.must_be_required(id, &lowered) {
                 return self.absent_as_null(Demand::MaxOptionals, place, lowered);
             }
             return (lowered.json, Absent::Kept, lowered.lens, false);
@@ -276,8 +294,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 let list = self.null_here(lowered);
                 return (list.json, Absent::Kept, list.lens, false);
             }
-            let (effect, absent) =
-                if must { (Effect::Same, Absent::IsNull) } else { (Effect::Narrower, Absent::IsEither) };
+            let (effect, absent) = match (must, self.reads_ambiguous_null(id)) {
+                (true, _) => (Effect::Same, Absent::IsNull),
+                (false, true) => (Effect::Narrower, Absent::IsEitherNull),
+                (false, false) => (Effect::Narrower, Absent::IsEither),
+            };
             let detail = if must { "`null` travels as absence" } else { "`null` and absence are one" };
             self.change(&code, place, Kw::Type, Action::Carried, effect, detail);
             return (lowered.json, absent, lowered.lens, false);
@@ -287,7 +308,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             if must {
                 return (lowered.json, Absent::Kept, lowered.lens, true);
             }
-            let nullable = self.types_of(id).meets(Types::NULL);
+            let nullable = self.types_of(id).intersects(Types::NULL);
             // What a reference or a union of references means is known from the schema, not from the print.
             if nullable && (accepts_null(&lowered.json) || self.refers(&lowered.json)) {
                 if self.open == Open::Carry {
@@ -295,7 +316,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 }
                 let detail = "absence travels as `null`, as `null` itself does";
                 self.change(&code, place, Kw::Required, Action::MadeNullable, Effect::Narrower, detail);
-                return (lowered.json, Absent::NullEither, lowered.lens, true);
+                let is_null = self.reads_ambiguous_null(id);
+                let absent = if is_null { Absent::NullEitherIsNull } else { Absent::NullEither };
+                return (lowered.json, absent, lowered.lens, true);
             }
             return self.absent_as_null(Demand::AllRequired, place, lowered);
         }
@@ -303,11 +326,67 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if must {
             return (lowered.json, Absent::Kept, lowered.lens, true);
         }
+        let is_list = lowered.json.get(Kw::Type.name()).and_then(Json::as_str) == Some("array");
+        if is_list && self.open == Open::Close && lowered.json.get(Kw::MinItems.name()).is_none() {
+            let detail = "absence travels as an empty list, as an empty value does";
+            self.change(&code, place, Kw::Required, Action::Carried, Effect::Narrower, detail);
+            return (lowered.json, Absent::EmptyEither, lowered.lens, true);
+        }
         self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, "absence travels as an empty list");
         // The list is the field's; what is in it travels in a shape of its own.
         let lens = lowered.lens;
-        let list = self.at_most_one(lowered);
+        let list = self.at_most_one(lowered, OPTIONAL_MARK);
         (list.json, Absent::EmptyList, lens, true)
+    }
+
+    /// The only value of a property, where it has one.
+    pub(super) fn constant(&mut self, id: NodeId) -> Option<&'d Json<'d>> {
+        let flat = self.flatten(id);
+        let node = self.graph[flat];
+        match node.rules.values() {
+            Some([value]) if !matches!(value, Json::Null) && node.rules.logic().is_none() => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Whether a property tells what the object is: its only value is its default, or other branches of a union have other ones.
+    fn is_tag(&mut self, id: NodeId) -> bool {
+        let Some(value) = self.constant(id) else { return false };
+        self.tags.contains(&id) || self.graph[id].note(Kw::Default).is_some_and(|default| default.same(value))
+    }
+
+    /// Finds the properties that tell the branches of a union apart: every branch has one, each with another constant.
+    pub(super) fn find_tags(&mut self, branches: &[NodeId]) {
+        let wanted = self.caps.has_demand(Demand::AllRequired) || self.caps.has_demand(Demand::MaxOptionals);
+        if branches.len() < 2 || branches.len() > MAX_TAGGED || !wanted {
+            return;
+        }
+        let mut constants: Vec<(&'d str, NodeId, &'d Json<'d>)> = Vec::new();
+        for branch in branches {
+            let flat = self.flatten(*branch);
+            let properties = self.graph[flat].rules.object().map_or(&[][..], |rules| rules.properties);
+            for (key, id) in properties {
+                if let Some(value) = self.constant(*id) {
+                    constants.push((key, *id, value));
+                }
+            }
+        }
+        for (key, id, value) in &constants {
+            let of_key = || constants.iter().filter(|(own, _, _)| own == key);
+            let is_unique = of_key().filter(|(_, _, other)| other.same(value)).count() == 1;
+            if is_unique && of_key().count() == branches.len() {
+                self.tags.insert(*id);
+            }
+        }
+    }
+
+    /// Whether a property is `null` in the caller's value where the wire has one sign for `null` and absence.
+    fn reads_ambiguous_null(&self, id: NodeId) -> bool {
+        match self.ambiguous_null {
+            AmbiguousNull::ByDefault => matches!(self.graph[id].note(Kw::Default), Some(Json::Null)),
+            AmbiguousNull::Absent => false,
+            AmbiguousNull::Null => true,
+        }
     }
 
     /// A property that may be absent and is never `null`, which a demand wants to be required.
@@ -330,14 +409,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let place = self.graph[id].place;
         let detail = "absence travels as `null`, and `null` as an empty list";
         self.change(&code, place, Kw::Required, Action::Carried, Effect::Same, detail);
-        let lists = self.types_of(id).meets(Types::ARRAY) || self.lens.makes_lists(lowered.lens);
+        let lists = self.types_of(id).intersects(Types::ARRAY) || self.lens.may_become_list(lowered.lens);
         let lens = lowered.lens;
         let none = Lowered {
             json: self.arena.obj(&[(Kw::Type.name(), Json::Str("string"))]),
             lens: LensId::SAME,
             null: false,
         };
-        let mut mark = self.at_most_one(if lists { lowered } else { none });
+        let mut mark = self.at_most_one(if lists { lowered } else { none }, NULLABLE_MARK);
         if lists {
             let said = self.with_null(Lowered { lens: LensId::SAME, ..mark });
             return (said.json, Absent::NullList, lens, true);
@@ -359,25 +438,25 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         &mut self,
         node: &'g Node<'g, 'd>,
         rules: &ObjectRules<'g, 'd>,
-        extra: Extra,
-        own: &mut Declared<'d>,
-        sheet: &mut Sheet<'d>,
-    ) -> RestOut<'d> {
-        let closes = self.caps.must(Demand::Closed);
+        extra: UndeclaredProperties,
+        own: &mut DeclaredProperties<'d>,
+        builder: &mut SchemaBuilder<'d>,
+    ) -> EmittedRest<'d> {
+        let closes = self.caps.has_demand(Demand::Closed);
         let says = self.caps.accepts(Kw::AdditionalProperties);
-        let map = matches!(extra, Extra::Of(_)) || !rules.rare.patterns.is_empty();
+        let map = matches!(extra, UndeclaredProperties::Of(_)) || !rules.rare.patterns.is_empty();
         // Where everything has a type, nothing says that anything may stand under a pattern, as it may have to where a key can be
         // asked by several.
         let several =
             rules.rare.patterns.len() > 1 || (!rules.rare.patterns.is_empty() && !rules.properties.is_empty());
-        let typed = self.caps.must(Demand::Typed) && several;
-        let natural = !closes && !typed && (says || extra == Extra::Open) && self.map_is_natural(rules);
+        let typed = self.caps.has_demand(Demand::Typed) && several;
+        let natural = !closes && !typed && (says || extra == UndeclaredProperties::Open) && self.map_is_natural(rules);
         if natural {
             return self.natural_rest(node, rules, extra, own);
         }
-        let mut out = RestOut::default();
-        let carry = map || (extra == Extra::Open && self.open == Open::Carry && closes);
-        let deepest = self.caps.limit(Demand::MaxDepth).filter(|_| self.refs == Refs::Inline);
+        let mut out = EmittedRest::default();
+        let carry = map || (extra == UndeclaredProperties::Open && self.open == Open::Carry && closes);
+        let deepest = self.caps.limit(Demand::MaxDepth).filter(|_| self.refs == ReferenceMode::Inline);
         if carry && deepest.is_some_and(|limit| self.objects >= limit) {
             let code = self.demand_code(Demand::MaxDepth);
             let detail = "nested too deeply: properties that are not declared are refused";
@@ -394,22 +473,22 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let list = if describes { described(json, what, self.arena) } else { json };
             let wire = self.arena.text(&key);
             own.properties.push((wire, list));
-            if self.caps.must(Demand::AllRequired) {
+            if self.caps.has_demand(Demand::AllRequired) {
                 own.required.push(Json::Str(wire));
             }
-            out.carried = Some(Rest { wire: key, lens, always: self.caps.must(Demand::AllRequired) });
+            out.carried = Some(Rest { wire: key, lens, always: self.caps.has_demand(Demand::AllRequired) });
             if !says {
                 let detail = "properties that are neither declared nor in the list cannot be refused";
                 self.change(&code, node.place, Kw::AdditionalProperties, Action::Carried, Effect::Wider, detail);
             }
-        } else if extra == Extra::Open && closes {
+        } else if extra == UndeclaredProperties::Open && closes {
             let code = self.demand_code(Demand::Closed);
-            let detail = "closed: properties that are not declared are refused";
+            let detail = "properties that are not declared are refused";
             self.change(&code, node.place, Kw::AdditionalProperties, Action::Closed, Effect::Narrower, detail);
-        } else if extra == Extra::Closed && !says {
-            self.spill(Kw::AdditionalProperties, &Json::Bool(false), node.place, Effect::Wider, &mut sheet.facts);
+        } else if extra == UndeclaredProperties::Closed && !says {
+            self.spill(Kw::AdditionalProperties, &Json::Bool(false), node.place, Effect::Wider, &mut builder.facts);
         }
-        if says && (closes || map || extra == Extra::Closed) {
+        if says && (closes || map || extra == UndeclaredProperties::Closed) {
             out.additional = Some(Json::Bool(false));
         }
         out
@@ -417,27 +496,27 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Whether objects that do not say whether they are open are closed by saying so.
     pub(super) fn closes_unsaid(&self) -> bool {
-        self.caps.must(Demand::SaysOpen) && self.open == Open::Close
+        self.caps.has_demand(Demand::SaysOpen) && self.open == Open::Close
     }
 
     fn natural_rest(
         &mut self,
         node: &'g Node<'g, 'd>,
         rules: &ObjectRules<'g, 'd>,
-        extra: Extra,
-        own: &Declared<'d>,
-    ) -> RestOut<'d> {
-        let mut out = RestOut::default();
+        extra: UndeclaredProperties,
+        own: &DeclaredProperties<'d>,
+    ) -> EmittedRest<'d> {
+        let mut out = EmittedRest::default();
         match extra {
-            Extra::Closed => out.additional = Some(Json::Bool(false)),
-            Extra::Of(id) => {
-                let lowered = self.lower(id, Pos::Other);
+            UndeclaredProperties::Closed => out.additional = Some(Json::Bool(false)),
+            UndeclaredProperties::Of(id) => {
+                let lowered = self.lower(id, Position::Other);
                 let lowered = self.null_here(lowered);
                 out.others = lowered.lens;
                 out.additional = Some(self.in_union_if_typeless(lowered.json, node));
             }
-            Extra::Open if self.caps.must(Demand::SaysOpen) => {
-                let declared = Wanted::of_keys(rules.properties);
+            UndeclaredProperties::Open if self.caps.has_demand(Demand::SaysOpen) => {
+                let declared = RequiredNames::of_keys(rules.properties);
                 // What is required without being declared could not be given if it were closed.
                 let stays = !self.closes_unsaid()
                     || rules.additional.is_some()
@@ -450,7 +529,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 self.change(&code, node.place, Kw::AdditionalProperties, Action::Added, effect, what);
             }
             // Where it is said that all others may be anything, they are evaluated.
-            Extra::Open if rules.of_others(node).is_some() => {
+            UndeclaredProperties::Open if rules.of_others(node).is_some() => {
                 if self.caps.accepts(Kw::AdditionalProperties) {
                     out.additional = Some(Json::Bool(true));
                 } else {
@@ -459,13 +538,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     self.change(&code, node.place, Kw::AdditionalProperties, Action::Dropped, Effect::Same, detail);
                 }
             }
-            Extra::Open => {}
+            UndeclaredProperties::Open => {}
         }
         if !rules.rare.patterns.is_empty() {
             let mut map = Vec::with_capacity(rules.rare.patterns.len());
             let any = self.any();
             for (pattern, id) in rules.rare.patterns {
-                let lowered = self.lower(*id, Pos::Other);
+                let lowered = self.lower(*id, Position::Other);
                 let Lowered { mut json, mut lens, .. } = self.null_here(lowered);
                 let keeps = self.keeps_values(lens);
                 // Which keys match matters only where not everything travels as it is.
@@ -499,7 +578,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let Json::Obj(members) = json else { return json };
         let stands = |kw: Kw| kw == Kw::Type || self.caps.others_typed_by.has(kw);
         let typed = members.iter().any(|(key, _)| Kw::of(key).is_some_and(stands));
-        if typed || !self.caps.must(Demand::OthersTyped) {
+        if typed || !self.caps.has_demand(Demand::OthersTyped) {
             return json;
         }
         let code = self.demand_code(Demand::OthersTyped);
@@ -509,7 +588,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// Whether a declared property matches a pattern, and the two want its value in different shapes.
-    fn meets_in_another_shape(&mut self, pattern: &str, pattern_keeps: bool, own: &Declared<'d>) -> bool {
+    fn meets_in_another_shape(&mut self, pattern: &str, pattern_keeps: bool, own: &DeclaredProperties<'d>) -> bool {
         own.named().any(|(field, wire)| {
             let keeps = pattern_keeps && field.absent == Absent::Kept && self.keeps_values(field.lens);
             (!keeps || field.key != wire) && (self.matches(pattern, field.key) || self.matches(pattern, wire))
@@ -521,46 +600,46 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         &mut self,
         node: &'g Node<'g, 'd>,
         rules: &ObjectRules<'g, 'd>,
-        keys: Keys,
-        own: &Declared<'d>,
-        sheet: &mut Sheet<'d>,
+        keys: KeySpelling,
+        own: &DeclaredProperties<'d>,
+        builder: &mut SchemaBuilder<'d>,
     ) {
         // How many keys there are, and which, can be said of other names too; what they are like cannot.
-        let counts = |lowerer: &Self, kw| lowerer.caps.accepts(kw) && keys != Keys::Others;
-        let says = |lowerer: &Self, kw| counts(lowerer, kw) && keys != Keys::Renamed;
+        let counts = |lowerer: &Self, kw| lowerer.caps.accepts(kw) && keys != KeySpelling::Others;
+        let says = |lowerer: &Self, kw| counts(lowerer, kw) && keys != KeySpelling::Renamed;
         let min = (rules.rare.min > 0).then_some(rules.rare.min);
         for (kw, count) in [(Kw::MinProperties, min), (Kw::MaxProperties, rules.rare.max)] {
             match count {
-                Some(count) if counts(self, kw) => sheet.put(kw, Json::Num(count.into())),
-                Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut sheet.facts),
+                Some(count) if counts(self, kw) => builder.put(kw, Json::Num(count.into())),
+                Some(count) => self.spill(kw, &Json::Num(count.into()), node.place, Effect::Wider, &mut builder.facts),
                 None => {}
             }
         }
         for (index, id) in rules.rare.names.iter().enumerate() {
             let taken = index == 0 && says(self, Kw::PropertyNames);
             match if taken { self.lower_beside(*id) } else { None } {
-                Some(names) => sheet.put(Kw::PropertyNames, names),
-                None => self.tell_rule(node, Kw::PropertyNames, self.graph[*id].source, &mut sheet.facts),
+                Some(names) => builder.put(Kw::PropertyNames, names),
+                None => self.tell_rule(node, Kw::PropertyNames, self.graph[*id].source, &mut builder.facts),
             }
         }
         if !rules.rare.needs.is_empty() {
             let needs = needs(rules, own, self.arena);
             if counts(self, Kw::DependentRequired) {
-                sheet.put(Kw::DependentRequired, needs);
+                builder.put(Kw::DependentRequired, needs);
             } else {
-                self.tell_rule(node, Kw::DependentRequired, Some(&needs), &mut sheet.facts);
+                self.tell_rule(node, Kw::DependentRequired, Some(&needs), &mut builder.facts);
             }
         }
         if !rules.rare.dependents.is_empty() {
             // A schema that is closed would shut out what it does not declare itself.
-            if says(self, Kw::DependentSchemas) && keys == Keys::AndValuesAsWritten && !self.closes_unsaid() {
+            if says(self, Kw::DependentSchemas) && keys == KeySpelling::AndValuesAsWritten && !self.closes_unsaid() {
                 let mut map: Vec<(&'d str, NodeId)> = Vec::with_capacity(rules.rare.dependents.len());
                 let mut places = foldhash::HashMap::default();
                 for (key, id) in rules.rare.dependents {
                     // Two drafts have a word for it, and both may stand in one schema.
                     let place = *places.entry(*key).or_insert(map.len());
                     match map.get_mut(place) {
-                        Some((_, own)) => *own = self.both(*own, *id),
+                        Some((_, own)) => *own = self.intersection_of(*own, *id),
                         None => map.push((*key, *id)),
                     }
                 }
@@ -569,36 +648,31 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     map.into_iter().filter_map(|(key, id)| Some((key, self.lower_beside(id)?))).collect();
                 if said.len() < count {
                     self.drop_rule(node, Kw::DependentSchemas);
-                    self.unheard += 1;
+                    self.dropped_evaluators += 1;
                 }
-                sheet.put(Kw::DependentSchemas, self.arena.obj(&said));
+                builder.put(Kw::DependentSchemas, self.arena.obj(&said));
             } else {
-                self.drop_rule(node, Kw::DependentSchemas);
-                self.unheard += 1;
+                let written = [Kw::DependentSchemas, Kw::Dependencies].into_iter().find_map(|kw| node.written(kw));
+                self.tell_rule(node, Kw::DependentSchemas, written, &mut builder.facts);
+                self.dropped_evaluators += 1;
             }
         }
         if let Some(id) = rules.unevaluated.filter(|_| rules.says_unevaluated(node)) {
             // Where a word for all others is printed, nothing is left to be unevaluated.
-            let open = sheet.members.iter().all(|(key, _)| *key != Kw::AdditionalProperties.name());
+            let open = builder.members.iter().all(|(key, _)| *key != Kw::AdditionalProperties.name());
             let taken = says(self, Kw::UnevaluatedProperties) && (open || rules.additional.is_some());
             let said = if taken { self.lower_beside(id) } else { None };
             match said {
-                Some(json) => sheet.put(Kw::UnevaluatedProperties, json),
+                Some(json) => builder.put(Kw::UnevaluatedProperties, json),
                 None => self.drop_rule(node, Kw::UnevaluatedProperties),
             }
         }
     }
 
     /// Drops a rule of more than one word; a short one goes into the description.
-    pub(super) fn tell_rule(
-        &mut self,
-        node: &Node<'g, 'd>,
-        kw: Kw,
-        written: Option<&Json<'_>>,
-        facts: &mut Vec<String>,
-    ) {
-        let fact = written.map(|written| format!("({} {written})", kw.name()));
-        match fact.filter(|fact| self.may_tell(fact)) {
+    pub(super) fn tell_rule(&mut self, node: &Node<'g, 'd>, kw: Kw, written: Option<&Json<'_>>, facts: &mut Facts<'d>) {
+        let fact = written.map(|written| format!("({})", rule_in_words(kw, written)));
+        match fact.filter(|fact| self.can_describe(fact)) {
             Some(fact) => {
                 facts.push(fact);
                 let code = self.refusal_code(kw);
@@ -618,7 +692,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// The schema of a property whose key lost letters on the way, with the key in its description.
-    fn told_its_name(&mut self, json: Json<'d>, key: &str, wire: &str) -> Json<'d> {
+    fn describe_original_key(&mut self, json: Json<'d>, key: &str, wire: &str) -> Json<'d> {
         let lost = |letter: char| letter.is_alphanumeric() && !letter.is_ascii();
         if key == wire || !key.contains(lost) || self.spill_mode == Spill::Off {
             return json;
@@ -628,21 +702,27 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// The key as the dialect can spell it.
-    fn wire_key(&mut self, node: &'g Node<'g, 'd>, key: &'d str, pos: Pos, taken: &mut Option<Names>) -> &'d str {
+    fn wire_key(
+        &mut self,
+        node: &'g Node<'g, 'd>,
+        key: &'d str,
+        pos: Position,
+        taken: &mut Option<UniqueNames>,
+    ) -> &'d str {
         let caps = self.caps;
-        let depth = if pos == Pos::Root { Depth::Root } else { Depth::Below };
-        if caps.takes_key(key, depth) {
+        let depth = if pos == Position::Root { KeyDepth::Root } else { KeyDepth::Below };
+        if caps.accepts_key(key, depth) {
             return key;
         }
-        let demand = if caps.takes_key(key, Depth::Below) { Demand::RootKeys } else { Demand::Keys };
-        let accepts = |name: &str| caps.takes_key(name, depth);
-        let longest = if depth == Depth::Root { caps.longest_root_key } else { caps.longest_key };
+        let demand = if caps.accepts_key(key, KeyDepth::Below) { Demand::RootKeys } else { Demand::Keys };
+        let accepts = |name: &str| caps.accepts_key(name, depth);
+        let longest = if depth == KeyDepth::Root { caps.longest_root_key } else { caps.longest_key };
         // A number may have to be put behind it.
         let name = Spelling(&accepts).respelled(key, "key", longest.saturating_sub(NUMBER_ROOM).max(1));
         let stem = name.trim_end_matches('_');
         let name = if accepts(stem) { stem.to_owned() } else { name };
         let names = taken.get_or_insert_with(|| {
-            Names::of(node.rules.object().into_iter().flat_map(ObjectRules::names).map(str::to_owned))
+            UniqueNames::of(node.rules.object().into_iter().flat_map(ObjectRules::names).map(str::to_owned))
         });
         let unique = names.unique(name);
         let code = self.demand_code(demand);
@@ -652,8 +732,25 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 }
 
+/// A rule about several keys in words, or else as it was written.
+fn rule_in_words(kw: Kw, written: &Json<'_>) -> String {
+    let spelled = match (kw, written) {
+        (Kw::DependentRequired | Kw::DependentSchemas, Json::Obj(members)) => {
+            let sentences = members.iter().map(|(key, then)| match then {
+                Json::Arr(names) => {
+                    annotations::dependency(key, &Json::Obj(&[(Kw::Required.name(), Json::Arr(names))]))
+                }
+                then => annotations::dependency(key, then),
+            });
+            sentences.collect::<Option<Vec<_>>>().map(|sentences| sentences.join("; "))
+        }
+        _ => None,
+    };
+    spelled.unwrap_or_else(|| format!("{} {written}", kw.name()))
+}
+
 /// `dependentRequired`, each key once, in the names of the wire.
-fn needs<'d>(rules: &ObjectRules<'_, 'd>, own: &Declared<'d>, arena: &'d Arena) -> Json<'d> {
+fn needs<'d>(rules: &ObjectRules<'_, 'd>, own: &DeclaredProperties<'d>, arena: &'d Arena) -> Json<'d> {
     let renamed: foldhash::HashMap<&str, &'d str> =
         own.named().filter(|(field, wire)| field.key != *wire).map(|(field, wire)| (field.key, wire)).collect();
     let wire = |name: &'d str| renamed.get(name).copied().unwrap_or(name);
@@ -677,9 +774,9 @@ fn needs<'d>(rules: &ObjectRules<'_, 'd>, own: &Declared<'d>, arena: &'d Arena) 
     arena.obj(&map)
 }
 
-/// Whether an object has the same keys on the wire.
+/// The keys of an object on the wire.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Keys {
+enum KeySpelling {
     /// It has, and their values travel as they are.
     AndValuesAsWritten,
     AsWritten,
@@ -688,9 +785,9 @@ enum Keys {
     Others,
 }
 
-/// What an object says of undeclared properties in the dialect.
+/// The emitted rules for undeclared properties.
 #[derive(Default)]
-struct RestOut<'d> {
+struct EmittedRest<'d> {
     additional: Option<Json<'d>>,
     patterns: Option<Json<'d>>,
     carried: Option<Rest>,
@@ -699,8 +796,7 @@ struct RestOut<'d> {
     others: LensId,
 }
 
-impl RestOut<'_> {
-    /// Whether undeclared properties travel as they are.
+impl EmittedRest<'_> {
     fn keeps_values(&self) -> bool {
         self.carried.is_none() && self.matching.is_empty() && self.others.is_same()
     }

@@ -10,15 +10,17 @@ use crate::read::{Draft, Limits, Resolver, Unresolved};
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct FitOptions {
-    /// Whether strict dialects stay strict.
+    /// The strict mode.
     pub strict: StrictMode,
-    /// What becomes of objects that do not say they are closed, where the dialect wants all closed.
+    /// The treatment of open objects where the dialect requires closed ones.
     pub open: Open,
-    /// Whether dropped constraints go into descriptions.
+    /// The treatment of dropped constraints.
     pub spill: Spill,
+    /// What `null` on the wire means for a property that may be absent and may be `null`.
+    pub ambiguous_null: AmbiguousNull,
     /// Where the schema is going.
     pub slot: Slot,
-    /// The draft, where the schema's own word is not to be taken.
+    /// The draft, overriding `$schema`.
     pub draft: Option<Draft>,
     /// What a reference without a target means.
     pub unresolved: Unresolved,
@@ -28,20 +30,20 @@ pub struct FitOptions {
     pub limits: Limits,
 }
 
-/// Whether strict dialects stay strict.
+/// The strict mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StrictMode {
     /// Strict where it can be met, else the next rung of the ladder.
     #[default]
     Auto,
-    /// Strict or as near to it as can be; the ladder is not taken.
+    /// Strict, or as near to it as possible; no fallback.
     Require,
     /// Not strict.
     Off,
 }
 
-/// What becomes of objects that do not say they are closed.
+/// The treatment of open objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Open {
@@ -52,7 +54,7 @@ pub enum Open {
     Carry,
 }
 
-/// Whether dropped constraints go into descriptions.
+/// The treatment of dropped constraints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Spill {
@@ -61,6 +63,19 @@ pub enum Spill {
     On,
     /// They are dropped.
     Off,
+}
+
+/// What a property is decoded to that may be absent and may be `null`, where the wire cannot tell the two apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AmbiguousNull {
+    /// `null` where the property's `default` is `null`, else absence.
+    #[default]
+    ByDefault,
+    /// Absence.
+    Absent,
+    /// `null`.
+    Null,
 }
 
 macro_rules! setters {
@@ -77,12 +92,14 @@ macro_rules! setters {
 }
 
 setters! {
-    /// Sets whether strict dialects stay strict.
+    /// Sets the strict mode.
     with_strict strict: StrictMode;
     /// Sets what becomes of open objects.
     with_open open: Open;
-    /// Sets whether dropped constraints go into descriptions.
+    /// Sets the treatment of dropped constraints.
     with_spill spill: Spill;
+    /// Sets what `null` on the wire means where it may stand for absence.
+    with_ambiguous_null ambiguous_null: AmbiguousNull;
     /// Sets where the schema is going.
     with_slot slot: Slot;
     /// Sets the draft.
@@ -101,6 +118,7 @@ impl fmt::Debug for FitOptions {
             .field("strict", &self.strict)
             .field("open", &self.open)
             .field("spill", &self.spill)
+            .field("ambiguous_null", &self.ambiguous_null)
             .field("slot", &self.slot)
             .field("draft", &self.draft)
             .field("unresolved", &self.unresolved)

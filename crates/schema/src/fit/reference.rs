@@ -1,28 +1,27 @@
-//! The reference rewrite: kept, inlined, or, where a loop cannot be said, carried as text.
+//! The reference rewrite: kept, inlined, or, where a cycle is not accepted, carried as JSON text.
 
 use foldhash::HashMap;
 
 use super::budget::is_of_objects;
-use super::edit::Edit;
 use super::emit::described;
-use super::{Lowered, Lowerer, Pos, Refs, SoFar};
+use super::pending_change::PendingChange;
+use super::{Lowered, Lowerer, Position, Progress, ReferenceMode};
 use crate::dialect::{Demand, RootRef};
-use crate::graph::{Node, NodeId, Note, NoteKey};
+use crate::graph::{Annotation, AnnotationKey, Node, NodeId};
 use crate::json::{Json, Member};
-use crate::keyword::{Kw, Role, root_definition};
+use crate::keyword::{KeywordRole, Kw, root_definition};
 use crate::lens::LensId;
 use crate::walk::look_at_subschemas;
 use polywire_report::{Action, Effect};
 
 /// A schema that is printed among the definitions.
-pub(super) struct Definition<'d> {
+pub(super) struct EmittedDefinition<'d> {
     pub(super) node: NodeId,
     pub(super) name: &'d str,
-    /// What a reference to it says.
+    /// The pointer to it.
     pointer: &'d str,
     pub(super) lens: LensId,
     pub(super) json: Option<Json<'d>>,
-    /// Whether it accepts something else than the caller's schema.
     inexact: bool,
 }
 
@@ -33,19 +32,21 @@ const VALUE_BYTES: usize = 8;
 const SHORT_CHAIN: usize = 8;
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
-    pub(super) fn lower_reference(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_reference(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Position) -> Lowered<'d> {
         let Some(target) = self.follow(id) else {
             let detail = "references that only lead to each other ask nothing";
             self.change(&super::own_code(), node.place, Kw::Ref, Action::Dropped, Effect::Wider, detail);
             return self.lower_merged_plain(self.nodes.keep(Node { target: None, ..*node }), pos);
         };
         let bare = node.is_bare() && node.rules.logic().is_none();
-        if self.refs == Refs::Inline || pos == Pos::Root {
+        if self.refs == ReferenceMode::Inline || pos == Position::Root {
             return self.inline(id, node, target, pos);
         }
-        let notes_fit = node.notes.iter().all(|note| match note.key {
-            NoteKey::Kw(kw) => self.caps.beside_ref.has(kw) || !self.caps.accepts(kw) && kw.row().role == Role::Remark,
-            NoteKey::Unknown(_) => !self.caps.unknown,
+        let notes_fit = node.annotations.iter().all(|note| match note.key {
+            AnnotationKey::Kw(kw) => {
+                self.caps.beside_ref.has(kw) || !self.caps.accepts(kw) && kw.info().role == KeywordRole::Remark
+            }
+            AnnotationKey::Unknown(_) => !self.caps.unknown,
         });
         if bare && notes_fit {
             return self.refer(target, Some(node));
@@ -65,9 +66,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let beside = self.caps.beside_union;
             let wrap = self.caps.accepts(Kw::AnyOf) && beside.has(Kw::Description);
             let referred = self.refer(target, None);
-            let hints = |note: &Note<'d>| matches!(note.key, NoteKey::Kw(kw) if kw.row().role == Role::Hint);
-            if wrap && node.notes.iter().any(hints) {
-                let mut members = self.sheet().members;
+            let hints = |note: &Annotation<'d>| matches!(note.key, AnnotationKey::Kw(kw) if kw.info().role == KeywordRole::Hint);
+            if wrap && node.annotations.iter().any(hints) {
+                let mut members = self.builder().members;
                 self.notes_beside(node, referred.lens, beside, &mut members);
                 if members.is_empty() {
                     return referred;
@@ -76,9 +77,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 let detail = "a reference stands alone: in a union of one, beside its description";
                 self.change(&code, node.place, Kw::Ref, Action::Rewritten, Effect::Same, detail);
                 members.push((Kw::AnyOf.name(), self.arena.arr(&[referred.json])));
-                return Lowered { json: self.sealed(members, None), ..referred };
+                return Lowered { json: self.build(members, None), ..referred };
             }
-            for note in node.notes {
+            for note in node.annotations {
                 self.drop_note(node.place, note.key, "a reference stands alone");
             }
             return referred;
@@ -110,67 +111,67 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// A reference to a definition.
-    fn refer(&mut self, target: NodeId, beside: Option<&'g Node<'g, 'd>>) -> Lowered<'d> {
-        if self.refs == Refs::Acyclic && self.opened.contains(&target) {
+    pub(super) fn refer(&mut self, target: NodeId, beside: Option<&'g Node<'g, 'd>>) -> Lowered<'d> {
+        if self.refs == ReferenceMode::Acyclic && self.open_nodes.contains(&target) {
             let code = self.demand_code(Demand::NoCycle);
-            return self.as_text(target, &code, "the schema contains itself");
+            return self.lower_as_text(target, &code, "the schema contains itself");
         }
         let (pointer, lens) = if target == self.read.root && self.root_in_place && self.caps.root_ref == RootRef::Taken
         {
             ("#", self.shape_of_root())
         } else {
             let (index, new) = self.define(target);
-            if new && self.refs == Refs::Acyclic {
-                self.opened.push(target);
-                let lowered = self.lower_definition(target, Pos::Other);
-                self.opened.pop();
+            if new && self.refs == ReferenceMode::Acyclic {
+                self.open_nodes.push(target);
+                let lowered = self.lower_definition(target, Position::Other);
+                self.open_nodes.pop();
                 self.settle(index, lowered);
             } else if new {
-                self.queue.push(index);
+                self.pending_definitions.push(index);
             }
             self.definitions.get(index).map(|own| (own.pointer, own.lens)).unwrap_or_default()
         };
-        let mut sheet = self.sheet();
-        sheet.put(self.words.reference, Json::Str(pointer));
+        let mut builder = self.builder();
+        builder.put(self.reference_keywords.reference, Json::Str(pointer));
         if let Some(node) = beside {
             self.note_reference(node, pointer);
-            self.notes_beside(node, lens, self.caps.beside_ref, &mut sheet.members);
+            self.notes_beside(node, lens, self.caps.beside_ref, &mut builder.members);
         }
         // It is an object of its own each time, as loops are found by where their references lie.
-        Lowered { json: self.sealed(sheet.members, None), lens, null: false }
+        Lowered { json: self.build(builder.members, None), lens, null: false }
     }
 
-    /// Records that a reference is said in another way, unless only the definition has moved.
+    /// Records a rewritten reference, unless only the definition has moved.
     fn note_reference(&mut self, node: &'g Node<'g, 'd>, pointer: &str) {
         let Some(written) = node.written(Kw::Ref).and_then(Json::as_str).filter(|written| *written != pointer) else {
             return;
         };
-        let defined = root_definition(written).is_some_and(|(map, _)| map != Kw::OpenDefs);
-        if !defined || self.words.reference != Kw::Ref {
+        let defined = root_definition(written).is_some_and(|(map, _)| map != Kw::BareDefs);
+        if !defined || self.reference_keywords.reference != Kw::Ref {
             let code = self.demand_code(Demand::RefToDefs);
-            let detail = format!("said by `{}`: `{pointer}`", self.words.reference.name());
+            let detail = format!("said by `{}`: `{pointer}`", self.reference_keywords.reference.name());
             self.change(&code, node.place, Kw::Ref, Action::Rewritten, Effect::Same, detail);
         }
     }
 
-    fn refer_beside(&mut self, target: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Option<Lowered<'d>> {
-        let mark = self.mark();
+    fn refer_beside(&mut self, target: NodeId, node: &'g Node<'g, 'd>, pos: Position) -> Option<Lowered<'d>> {
+        let checkpoint = self.checkpoint();
         let referred = self.refer(target, None);
         let mut own = *node;
         own.target = None;
         let own = self.lower_merged_plain(self.nodes.keep(own), pos);
         // What stands beside it asks of the value what it is, not what it travels as; it may be a reference itself by now.
-        let asks = |(key, _): &Member<'_>| Kw::of(key).is_some_and(|kw| !kw.annotates());
+        let asks = |(key, _): &Member<'_>| Kw::of(key).is_some_and(|kw| !kw.is_annotation());
         let silent = !own.json.as_obj().unwrap_or_default().iter().any(asks);
-        let plain = own.json.get(self.words.reference.name()).is_none()
+        let plain = own.json.get(self.reference_keywords.reference.name()).is_none()
             && self.keeps_values(own.lens)
             && !own.null
             && (silent || self.keeps_values(referred.lens));
         let (Json::Obj(members), Json::Obj(more), true) = (referred.json, own.json, plain) else {
-            self.take_back(mark);
+            self.rollback(checkpoint);
             return None;
         };
-        if let Some(pointer) = referred.json.get(self.words.reference.name()).and_then(Json::as_str) {
+        if let Some(pointer) = referred.json.get(self.reference_keywords.reference.name()).and_then(Json::as_str) {
             self.note_reference(node, pointer);
         }
         Some(Lowered { json: Json::Obj(self.arena.extended(members, more)), lens: referred.lens, null: false })
@@ -178,13 +179,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Lowers everything that was referred to and is not lowered yet.
     pub(super) fn lower_queue(&mut self) {
-        while let Some(index) = self.queue.pop() {
+        while let Some(index) = self.pending_definitions.pop() {
             let Some(target) = self.definitions.get(index).map(|own| own.node) else { continue };
-            self.opened.push(target);
-            let before = self.so_far();
-            let lowered = self.lower_definition(target, Pos::Other);
+            self.open_nodes.push(target);
+            let before = self.progress();
+            let lowered = self.lower_definition(target, Position::Other);
             let inexact = !self.is_exact_since(before);
-            self.opened.pop();
+            self.open_nodes.pop();
             self.settle(index, lowered);
             if let Some(own) = self.definitions.get_mut(index) {
                 own.inexact = inexact;
@@ -194,14 +195,15 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Whether a definition that something relies on, or one behind it, accepts something else than the caller's schema. Behind
     /// the root stands everything.
-    pub(super) fn misunderstood(&mut self) -> bool {
-        if self.relied.meanings.is_empty() || !self.definitions.iter().any(|own| own.inexact) {
+    pub(super) fn has_violated_assumptions(&mut self) -> bool {
+        if self.assumptions.meanings.is_empty() || !self.definitions.iter().any(|own| own.inexact) {
             return false;
         }
-        let reference = self.words.reference.name();
-        let named: HashMap<&str, &Definition<'d>> = self.definitions.iter().map(|own| (own.pointer, own)).collect();
+        let reference = self.reference_keywords.reference.name();
+        let named: HashMap<&str, &EmittedDefinition<'d>> =
+            self.definitions.iter().map(|own| (own.pointer, own)).collect();
         let mut seen = foldhash::HashSet::default();
-        let mut open = std::mem::take(&mut self.relied.meanings);
+        let mut open = std::mem::take(&mut self.assumptions.meanings);
         while let Some(pointer) = open.pop() {
             let Some(own) = named.get(pointer) else { return true };
             if own.inexact {
@@ -218,27 +220,26 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         false
     }
 
-    /// Whether nothing that was changed since then lets more or less through.
-    pub(super) fn is_exact_since(&self, before: SoFar) -> bool {
-        let exact = |edit: &Edit<'d>| matches!(edit.effect, Effect::Same | Effect::Note);
-        self.loosened == before.loosened && self.changes.iter().skip(before.changes).all(exact)
+    pub(super) fn is_exact_since(&self, before: Progress) -> bool {
+        let exact = |edit: &PendingChange<'d>| matches!(edit.effect, Effect::Same | Effect::Note);
+        self.inexact_merges == before.inexact_merges && self.changes.iter().skip(before.changes).all(exact)
     }
 
-    fn lower_definition(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
+    fn lower_definition(&mut self, target: NodeId, pos: Position) -> Lowered<'d> {
         let node = self.graph[target];
         // A definition that is itself a reference with something beside it is merged, never referred to again.
         let flat = if node.target.is_some() { self.flatten(target) } else { target };
         if flat == target {
             return self.lower_unopened(target, pos);
         }
-        self.note_unheard(node, node.target.as_slice(), flat);
+        self.record_lost_annotations(node, node.target.as_slice(), flat);
         self.lower(flat, pos)
     }
 
     /// Lowers a node that stands on the list of opened ones because it is being defined.
-    fn lower_unopened(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
+    fn lower_unopened(&mut self, target: NodeId, pos: Position) -> Lowered<'d> {
         let merged = self.graph[target].rules.logic().is_some_and(|logic| !logic.all.is_empty());
-        if !merged || (self.says(Kw::AllOf, pos) && !self.wants_type(pos)) {
+        if !merged || (self.can_emit(Kw::AllOf, pos) && !self.wants_type(pos)) {
             self.defining = Some(target);
             return self.lower(target, pos);
         }
@@ -252,8 +253,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if let Some(own) = self.definitions.get_mut(index) {
             own.json = Some(lowered.json);
             let lens = own.lens;
-            self.lens.settle(lens, lowered.lens);
-            self.relied.mistaken |= self.relied.shapes.contains(&lens) && self.lens.surely_changes(lens);
+            self.lens.set_link(lens, lowered.lens);
+            self.assumptions.violated |= self.assumptions.shapes.contains(&lens) && self.lens.is_known_to_change(lens);
         }
     }
 
@@ -272,18 +273,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             name.insert(0, '_');
         }
         let name = self.arena.text(&self.names.unique(name));
-        let pointer = self.arena.text(&format!("#/{}/{name}", self.words.defs.name()));
+        let pointer = self.arena.text(&format!("#/{}/{name}", self.reference_keywords.defs.name()));
         let index = self.definitions.len();
         let lens = self.lens.reserve();
-        self.definitions.push(Definition { node, name, pointer, lens, json: None, inexact: false });
+        self.definitions.push(EmittedDefinition { node, name, pointer, lens, json: None, inexact: false });
         self.defined.insert(node, index);
         (index, true)
     }
 
     /// Puts the target in the place of the reference; what stands beside the reference wins.
-    fn inline(&mut self, id: NodeId, node: &'g Node<'g, 'd>, target: NodeId, pos: Pos) -> Lowered<'d> {
-        let code = if self.refs == Refs::Inline {
-            self.refusal_code(self.words.reference)
+    fn inline(&mut self, id: NodeId, node: &'g Node<'g, 'd>, target: NodeId, pos: Position) -> Lowered<'d> {
+        let code = if self.refs == ReferenceMode::Inline {
+            self.refusal_code(self.reference_keywords.reference)
         } else {
             self.demand_code(Demand::RefAlone)
         };
@@ -291,7 +292,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if node.is_alias() {
             return self.inline_target(target, pos);
         }
-        if pos != Pos::Root
+        if pos != Position::Root
             && node.is_bare()
             && node.rules.logic().is_none()
             && let Some(noted) = self.inline_noted(node, target, pos)
@@ -299,45 +300,49 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return noted;
         }
         if self.may_not_repeat() {
-            return self.as_text(id, &code, "too large to repeat");
+            return self.lower_as_text(id, &code, "too large to repeat");
         }
         // A reference that only says something of its target is that target: it may have been made up just now, and again within.
-        let known_as = if node.is_bare() && node.rules.logic().is_none() && pos != Pos::Root { target } else { id };
-        if self.opened.contains(&known_as) {
-            return self.lower_loop(if self.refs == Refs::Keep { known_as } else { id });
+        let known_as =
+            if node.is_bare() && node.rules.logic().is_none() && pos != Position::Root { target } else { id };
+        if self.open_nodes.contains(&known_as) {
+            return self.lower_loop(if self.refs == ReferenceMode::Keep { known_as } else { id });
         }
         let flat = self.flatten(id);
-        self.note_unheard(node, &[target], flat);
+        self.record_lost_annotations(node, &[target], flat);
         let merged = self.graph[flat];
-        self.opened.push(known_as);
+        self.open_nodes.push(known_as);
         let lowered = self.repeat(|own| own.lower_merged(flat, merged, pos));
-        self.opened.pop();
+        self.open_nodes.pop();
         self.close_loop(known_as, lowered)
     }
 
     /// The target with nothing but another description: the print of the target serves, if its own description is just
     /// what its writer wrote.
-    fn inline_noted(&mut self, node: &'g Node<'g, 'd>, target: NodeId, pos: Pos) -> Option<Lowered<'d>> {
-        let only = |key: &NoteKey<'_>| *key == NoteKey::Kw(Kw::Description);
+    fn inline_noted(&mut self, node: &'g Node<'g, 'd>, target: NodeId, pos: Position) -> Option<Lowered<'d>> {
+        let only = |key: &AnnotationKey<'_>| *key == AnnotationKey::Kw(Kw::Description);
         let refers = self.graph[target].target.is_some();
-        if !node.notes.iter().all(|note| only(&note.key)) || refers || self.outspoken.contains(&target) {
+        if !node.annotations.iter().all(|note| only(&note.key))
+            || refers
+            || self.has_generated_description.contains(&target)
+        {
             return None;
         }
         let description = node.note(Kw::Description)?;
         let written = self.graph[target].note(Kw::Description);
-        let mark = self.mark();
+        let checkpoint = self.checkpoint();
         let lowered = self.inline_target(target, pos);
         let members = lowered.json.as_obj().unwrap_or_default();
-        let alone = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::AnyOf | Kw::Ref | Kw::OpenRef)));
+        let alone = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::AnyOf | Kw::Ref | Kw::BareRef)));
         let own = lowered.json.get(Kw::Description.name());
         if alone || members.is_empty() || own.is_some_and(|own| written != Some(own)) {
-            self.take_back(mark);
-            self.outspoken.insert(target);
+            self.rollback(checkpoint);
+            self.has_generated_description.insert(target);
             return None;
         }
         if own.is_some_and(|own| own != description) {
             let detail = "what it refers to has another one, which gives way";
-            self.drop_note(node.place, NoteKey::Kw(Kw::Description), detail);
+            self.drop_note(node.place, AnnotationKey::Kw(Kw::Description), detail);
         }
         let json = if own.is_some() {
             self.arena.with(lowered.json, Kw::Description.name(), *description)
@@ -349,38 +354,38 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         Some(Lowered { json, ..lowered })
     }
 
-    fn inline_target(&mut self, target: NodeId, pos: Pos) -> Lowered<'d> {
-        if self.opened.contains(&target) {
+    fn inline_target(&mut self, target: NodeId, pos: Position) -> Lowered<'d> {
+        if self.open_nodes.contains(&target) {
             return self.lower_loop(target);
         }
         let room = self.caps.limit(Demand::MaxDepth).map(|limit| limit.saturating_sub(self.objects));
         // What is printed for any place may lack the type that a branch must have.
-        let typed = pos == Pos::Branch && !self.caps.must(Demand::Typed) && self.wants_type(pos);
-        if pos != Pos::Root
+        let typed = pos == Position::Branch && !self.caps.has_demand(Demand::Typed) && self.wants_type(pos);
+        if pos != Position::Root
             && !typed
             && let Some(known) = self.inlined.get(&target)
             && room.is_none_or(|room| height(&known.lowered.json) <= room)
         {
             if self.repeated + known.size > self.repeated_limit {
-                let code = self.refusal_code(self.words.reference);
-                return self.as_text(target, &code, "too large to repeat");
+                let code = self.refusal_code(self.reference_keywords.reference);
+                return self.lower_as_text(target, &code, "too large to repeat");
             }
             self.repeated += known.size;
             let lowered = known.lowered;
-            self.loosened += usize::from(!known.exact);
+            self.inexact_merges += usize::from(!known.exact);
             return lowered;
         }
-        self.opened.push(target);
-        let (before, so_far) = (self.repeated, self.so_far());
-        let lowered = self.repeat(|own| own.lower_definition(target, if typed { pos } else { Pos::Other }));
+        self.open_nodes.push(target);
+        let (before, progress) = (self.repeated, self.progress());
+        let lowered = self.repeat(|own| own.lower_definition(target, if typed { pos } else { Position::Other }));
         let size = self.repeated - before;
-        self.opened.pop();
+        self.open_nodes.pop();
         let lowered = self.close_loop(target, lowered);
         if typed || !self.read.shared.contains(&target) {
             return lowered;
         }
-        let exact = self.is_exact_since(so_far);
-        self.inlined.insert(target, super::Inlined { lowered, size, exact });
+        let exact = self.is_exact_since(progress);
+        self.inlined.insert(target, super::InlinedTarget { lowered, size, exact });
         self.repeatable.push(target);
         lowered
     }
@@ -393,7 +398,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         lowered
     }
 
-    /// Whether everything that may be printed again has been.
     pub(super) fn may_not_repeat(&self) -> bool {
         self.repeated >= self.repeated_limit
     }
@@ -412,27 +416,30 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.repeated += bytes;
     }
 
-    /// What stands where a schema would contain itself.
+    /// The schema at the end of a cycle.
     pub(super) fn lower_loop(&mut self, id: NodeId) -> Lowered<'d> {
-        if self.refs == Refs::Keep {
+        if self.refs == ReferenceMode::Keep {
             let (index, _) = self.define(id);
             let found = self.definitions.get(index).map(|own| (own.pointer, own.lens));
             let (pointer, lens) = found.unwrap_or_default();
-            let json = self.arena.obj(&[(self.words.reference.name(), Json::Str(pointer))]);
+            let json = self.arena.obj(&[(self.reference_keywords.reference.name(), Json::Str(pointer))]);
             return Lowered { json, lens, null: false };
         }
-        let demand = if self.refs == Refs::Inline {
-            self.refusal_code(self.words.reference)
+        let demand = if self.refs == ReferenceMode::Inline {
+            self.refusal_code(self.reference_keywords.reference)
         } else {
             self.demand_code(Demand::NoCycle)
         };
-        self.as_text(id, &demand, "the schema contains itself")
+        self.lower_as_text(id, &demand, "the schema contains itself")
     }
 
     /// A schema that turned out to contain itself becomes a definition.
     pub(super) fn close_loop(&mut self, id: NodeId, lowered: Lowered<'d>) -> Lowered<'d> {
-        let Some(index) = self.defined.get(&id).copied().filter(|_| self.refs == Refs::Keep) else { return lowered };
-        let waiting = self.definitions.get(index).is_some_and(|own| own.json.is_none()) && !self.queue.contains(&index);
+        let Some(index) = self.defined.get(&id).copied().filter(|_| self.refs == ReferenceMode::Keep) else {
+            return lowered;
+        };
+        let waiting = self.definitions.get(index).is_some_and(|own| own.json.is_none())
+            && !self.pending_definitions.contains(&index);
         if !waiting {
             return lowered;
         }
@@ -440,7 +447,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.lower_loop(id)
     }
 
-    /// Whether a schema can be reached from itself.
     fn is_recursive(&mut self, start: NodeId) -> bool {
         if let Some(known) = self.recursive.get(&start) {
             return *known;
@@ -465,7 +471,6 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 }
 
-/// How many objects stand within each other in a printed schema.
 fn height(json: &Json<'_>) -> u64 {
     let mut below = 0;
     look_at_subschemas(json, &mut |_, child| below = below.max(height(child)));

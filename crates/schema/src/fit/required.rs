@@ -1,6 +1,6 @@
 //! Keys that an object requires and does not declare.
 
-use super::object::Extra;
+use super::object::UndeclaredProperties;
 use super::{Lowerer, Open};
 use crate::dialect::Demand;
 use crate::graph::{Node, NodeId, ObjectRules};
@@ -15,14 +15,20 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         &mut self,
         node: &'g Node<'g, 'd>,
         rules: &'g ObjectRules<'g, 'd>,
-        extra: Extra,
+        extra: UndeclaredProperties,
         unknown: &mut Vec<&'d str>,
     ) -> &'g ObjectRules<'g, 'd> {
-        let closed = extra == Extra::Open && self.open == Open::Close && self.caps.must(Demand::Closed);
-        if !closed || unknown.is_empty() || !rules.rare.patterns.is_empty() {
+        let closed = self.open == Open::Close && self.caps.has_demand(Demand::Closed);
+        // A key that must be given is declared rather than forgotten.
+        let known = self.caps.has_demand(Demand::RequiredKnown) && !self.caps.has_demand(Demand::Closed);
+        if extra != UndeclaredProperties::Open
+            || !(closed || known)
+            || unknown.is_empty()
+            || !rules.rare.patterns.is_empty()
+        {
             return rules;
         }
-        let code = self.demand_code(Demand::Closed);
+        let code = self.demand_code(if closed { Demand::Closed } else { Demand::RequiredKnown });
         let detail = format!("required but not declared: {}; each may be any value", unknown.join(", "));
         self.change(&code, node.place, Kw::Properties, Action::Added, Effect::Same, detail);
         let any = self.graph.add(Node { place: node.place, ..Node::default() });
@@ -40,7 +46,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         gone: &[&str],
         required: &mut Vec<Json<'d>>,
     ) {
-        let prune = carried || self.caps.must(Demand::RequiredKnown) || self.caps.must(Demand::Closed);
+        let prune = carried || self.caps.has_demand(Demand::RequiredKnown) || self.caps.has_demand(Demand::Closed);
         if prune && !unknown.is_empty() {
             let code = self.demand_code(Demand::RequiredKnown);
             let detail = format!("required but not declared: {}", unknown.join(", "));
@@ -56,12 +62,12 @@ pub(super) fn undeclared<'d>(rules: &ObjectRules<'_, 'd>) -> Vec<&'d str> {
     if rules.required.is_empty() {
         return Vec::new();
     }
-    let declared = Wanted::of_keys(rules.properties);
+    let declared = RequiredNames::of_keys(rules.properties);
     rules.required.iter().copied().filter(|name| !declared.has(name)).collect()
 }
 
 /// A set of names: a short list is scanned, a long one hashed.
-pub(super) enum Wanted<'n> {
+pub(super) enum RequiredNames<'n> {
     Few(&'n [&'n str]),
     FewKeys(&'n [(&'n str, NodeId)]),
     Many(foldhash::HashSet<&'n str>),
@@ -70,7 +76,7 @@ pub(super) enum Wanted<'n> {
 /// So many names are scanned.
 const FEW: usize = 16;
 
-impl<'n> Wanted<'n> {
+impl<'n> RequiredNames<'n> {
     pub(super) fn new(names: &'n [&'n str]) -> Self {
         if names.len() < FEW { Self::Few(names) } else { Self::Many(names.iter().copied().collect()) }
     }

@@ -1,7 +1,7 @@
-//! The root: said in place where it is an object the dialect takes, else wrapped in one.
+//! Emits the root: in place where the dialect accepts it, else wrapped in an object.
 
 use super::budget::RootKind;
-use super::{Lowered, Lowerer, Pos};
+use super::{Lowered, Lowerer, Position};
 use crate::dialect::Demand;
 use crate::graph::{Node, NodeId, Union};
 use crate::keyword::Kw;
@@ -15,25 +15,25 @@ const VALUE: &str = "value";
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
     pub(super) fn lower_root(&mut self) -> Lowered<'d> {
         let root = self.read.root;
-        if !self.caps.must(Demand::RootObject) {
-            let mark = self.mark();
+        if !self.caps.has_demand(Demand::RootObject) {
+            let checkpoint = self.checkpoint();
             self.root_in_place = true;
-            self.opened.push(root);
+            self.open_nodes.push(root);
             self.defining = Some(root);
-            let lowered = self.lower(root, Pos::Root);
-            self.opened.pop();
+            let lowered = self.lower(root, Position::Root);
+            self.open_nodes.pop();
             if self.leaves_room_for_definitions(&lowered) {
                 return self.null_here(lowered);
             }
-            self.take_back(mark);
+            self.rollback(checkpoint);
             return self.lower_wrapped(Demand::UnionAlone);
         }
-        let mark = self.mark();
+        let checkpoint = self.checkpoint();
         let flat = self.flatten(root);
         let node = self.graph[flat];
-        let node = self.without_negations(node, Pos::Root);
-        let mut told = std::mem::take(&mut self.told);
-        self.root_facts.append(&mut told);
+        let node = self.without_negations(node, Position::Root);
+        let mut pending_facts = std::mem::take(&mut self.pending_facts);
+        self.root_facts.append(&mut pending_facts);
         let node = self.lone_branch(node);
         let node = self.plain_root(node);
         let node = self.object_root(node);
@@ -43,14 +43,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.note_flattened(root, flat);
             return lowered;
         }
-        self.take_back(mark);
+        self.rollback(checkpoint);
         self.root_facts.clear();
         self.root_wants.clear();
         self.lower_wrapped(Demand::RootObject)
     }
 
-    /// What the description of the root has to say besides what the caller wrote; properties are called as they are on the wire.
-    pub(super) fn told_of_root(&mut self, lens: LensId) -> Vec<String> {
+    /// Sentences for the description of the root, with the wire names of properties.
+    pub(super) fn root_descriptions(&mut self, lens: LensId) -> Vec<String> {
         let mut facts = std::mem::take(&mut self.root_facts);
         for (count, groups) in std::mem::take(&mut self.root_wants) {
             let called = |name| self.lens.wire_name(lens, name);
@@ -85,17 +85,17 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
     }
 
-    /// Whether what is referred to may stand beside a printed root.
     fn leaves_room_for_definitions(&self, root: &Lowered<'d>) -> bool {
-        let alone = self.caps.must(Demand::UnionAlone) && !self.caps.beside_union.has(self.words.defs);
+        let alone =
+            self.caps.has_demand(Demand::UnionAlone) && !self.caps.beside_union.has(self.reference_keywords.defs);
         !alone || self.definitions.is_empty() || root.json.get(Kw::AnyOf.name()).is_none()
     }
 
     /// The root in an object of its own, because of a demand.
     fn lower_wrapped(&mut self, demand: Demand) -> Lowered<'d> {
         self.root_in_place = false;
-        self.go_deeper();
-        let lowered = self.lower(self.read.root, Pos::Other);
+        self.enter_object();
+        let lowered = self.lower(self.read.root, Position::Other);
         self.objects -= 1;
         let inner = self.null_here(lowered);
         let code = self.demand_code(demand);
@@ -109,28 +109,28 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// The root as one plain object, unless it can only be said as something else: an `allOf` that the dialect takes was
     /// flattened, but the branches of a union may have taken another shape.
     fn lower_in_place(&mut self, node: &'g Node<'g, 'd>) -> Option<Lowered<'d>> {
-        let mark = self.mark();
+        let checkpoint = self.checkpoint();
         self.root_in_place = true;
-        self.opened.push(self.read.root);
-        let lowered = self.lower_merged_plain(node, Pos::Root);
-        self.opened.pop();
+        self.open_nodes.push(self.read.root);
+        let lowered = self.lower_merged_plain(node, Position::Root);
+        self.open_nodes.pop();
         let object = lowered.json.get(Kw::Type.name()).is_some_and(|name| name.as_str() == Some("object"));
-        if !object && self.hopeless().is_none() {
-            self.take_back(mark);
+        if !object && self.exceeded_budget().is_none() {
+            self.rollback(checkpoint);
             return None;
         }
         if self.root_lens.is_same() {
             // Definitions that are printed later may still refer to it.
             self.root_lens = lowered.lens;
         } else {
-            self.lens.settle(self.root_lens, lowered.lens);
+            self.lens.set_link(self.root_lens, lowered.lens);
         }
         Some(lowered)
     }
 
-    /// The shape of the root: one to be settled where something refers to it before it is printed.
+    /// The shape of the root, reserved where something refers to it before it is emitted.
     pub(super) fn shape_of_root(&mut self) -> LensId {
-        if self.root_lens.is_same() && self.caps.must(Demand::RootObject) {
+        if self.root_lens.is_same() && self.caps.has_demand(Demand::RootObject) {
             self.root_lens = self.lens.reserve();
         }
         self.root_lens
@@ -182,23 +182,23 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return node;
         }
         let whole = self.graph.add(*node);
-        let takes = |lowerer: &mut Self, id: NodeId| lowerer.types_of(id).meets(Types::OBJECT);
+        let takes = |lowerer: &mut Self, id: NodeId| lowerer.types_of(id).intersects(Types::OBJECT);
         let mut live = union.branches.iter().copied().filter(|id| takes(self, *id));
         let (Some(only), None) = (live.next(), live.next()) else { return node };
         if self.types_of(whole) != Types::OBJECT || self.graph[only].says_unevaluated() {
             return node;
         }
         let base = self.graph.add(node.without_unions(self.nodes));
-        let both = self.both(base, only);
+        let both = self.intersection_of(base, only);
         let flat = self.flatten(both);
         let kw = if union.exactly_one { Kw::OneOf } else { Kw::AnyOf };
         let code = self.demand_code(Demand::RootPlain);
         let detail = "only one branch takes objects: merged with it";
         self.change(&code, node.place, kw, Action::Merged, Effect::Same, detail);
-        self.note_unheard(node, &[only], flat);
+        self.record_lost_annotations(node, &[only], flat);
         for branch in union.branches.iter().filter(|branch| **branch != only) {
             let dead = self.graph[*branch];
-            for note in dead.notes {
+            for note in dead.annotations {
                 self.drop_note(dead.place, note.key, "its branch takes no object");
             }
         }
@@ -214,7 +214,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let types = self.types_of(whole);
         let (effect, detail) = if types == Types::OBJECT {
             (Effect::Same, "every branch is an object")
-        } else if types.meets(Types::OBJECT) && node.rules.object().is_some() {
+        } else if types.intersects(Types::OBJECT) && node.rules.object().is_some() {
             (Effect::Narrower, "taken to be object, which its keywords speak of")
         } else {
             return node;
@@ -228,12 +228,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let id = self.graph.add(*node);
         let types = self.types_of(id);
         let union_refused = self.caps.root_refused.has(Kw::AnyOf) && self.caps.accepts(Kw::AnyOf);
-        let any_of = self.caps.root_refused.has(Kw::AnyOf) || self.caps.must(Demand::Typed);
+        let any_of = self.caps.root_refused.has(Kw::AnyOf) || self.caps.has_demand(Demand::Typed);
         let has_union = !node.unions().is_empty();
         let spoken =
             node.types.is_none() && node.rules.object().is_some() && node.rules.values().is_none() && !has_union;
         // An empty schema at the root is a tool without arguments.
-        let silent = node.is_any() && node.notes.is_empty();
+        let silent = node.is_any() && node.annotations.is_empty();
         let refused_values = node.rules.values().is_some();
         let natural_union = has_union && !any_of && types == Types::OBJECT && node.types == Some(Types::OBJECT);
         let joined_union = has_union && !self.caps.accepts(Kw::AnyOf) && types == Types::OBJECT;
@@ -242,7 +242,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             && !(needs_all && self.caps.accepts(Kw::AllOf) && self.caps.root_refused.has(Kw::AllOf))
             && !refused_values
             && (!has_union
-                || (natural_union && !union_refused && self.unions_are_free(node, Pos::Root))
+                || (natural_union && !union_refused && self.unions_are_free(node, Position::Root))
                 || joined_union)
     }
 }
@@ -250,7 +250,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 /// A change to what was printed of the caller's schema, as one to the caller's schema: where values travel in other shapes nobody
 /// knows, and the place around that is named.
 pub(super) fn rebase(change: &mut Change, lens: &Lens) {
-    let (at, exactly) = lens.callers_place(&change.at);
+    let (at, exactly) = lens.caller_place(&change.at);
     if !exactly {
         change.detail = format!("{} (at `{}` of what was fitted)", change.detail, change.at).into();
     }
@@ -258,7 +258,6 @@ pub(super) fn rebase(change: &mut Change, lens: &Lens) {
 }
 
 impl Node<'_, '_> {
-    /// Whether a node says nothing but which keys are required.
     fn asks_only_required(&self) -> bool {
         let bare = self.rules.values().is_none()
             && self.rules.formats().is_empty()
@@ -270,6 +269,6 @@ impl Node<'_, '_> {
             && self
                 .rules
                 .object()
-                .is_some_and(|rules| !rules.required.is_empty() && rules.additional.is_none() && rules.rare.are_none())
+                .is_some_and(|rules| !rules.required.is_empty() && rules.additional.is_none() && rules.rare.is_empty())
     }
 }

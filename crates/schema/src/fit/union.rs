@@ -3,18 +3,18 @@
 
 use std::borrow::Cow;
 
-use super::disjoint::Apart;
+use super::ambiguity::CarriedUnion;
+use super::disjointness::Disjointness;
 use super::emit::described;
-use super::lower::LONGEST_FACT;
-use super::tell::Told;
-use super::{Lowered, Lowerer, Pos};
+use super::lower::MAX_FACT_CHARS;
+use super::{Lowered, Lowerer, Position};
 use crate::arena::Arena;
 use crate::dialect::Demand;
-use crate::graph::{ArrayRules, Logic, Node, NodeId, NoteKey, ObjectRules, Rules, Union};
-use crate::json::{Distinct, Json};
+use crate::graph::{AnnotationKey, ArrayRules, Logic, Node, NodeId, ObjectRules, RuleSet, Union};
+use crate::json::{DistinctValues, Json};
 use crate::keyword::Kw;
-use crate::lens::{Branch, LensId, Shape, Verdict, WireKind};
-use crate::names::Names;
+use crate::lens::{Branch, GuardVerdict, LensId, Shape, WireKind};
+use crate::names::UniqueNames;
 use crate::place::Place;
 use crate::types::Types;
 use polywire_report::{Action, Effect};
@@ -32,20 +32,20 @@ const MAX_LISTED: usize = 16_384;
 const MAX_BRANCHES: usize = 4096;
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
-    pub(super) fn lower_unions(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_unions(&mut self, id: NodeId, node: &'g Node<'g, 'd>, pos: Position) -> Lowered<'d> {
         // Values are no branches to be multiplied.
-        let listed = self.splits_an_enum(node);
+        let listed = self.must_merge_enum(node);
         if self.unions_are_free(node, pos)
             && !listed
-            && let Some(lowered) = self.in_one_shape(id, |own| own.emit(node, pos))
+            && let Some(lowered) = self.try_one_shape(id, |own| own.emit(node, pos))
         {
             return lowered;
         }
-        let base = Node { notes: &[], ..node.without_unions(self.nodes) };
-        let (notes, unions) = (node.notes, node.unions());
+        let base = Node { annotations: &[], ..node.without_unions(self.nodes) };
+        let (annotations, unions) = (node.annotations, node.unions());
         let silent = base.is_bare() && base.rules.logic().is_none();
         // A type beside a union is often what every branch says again.
-        let only_types = base.types.filter(|_| base.asks_only_types());
+        let only_types = base.types.filter(|_| base.has_only_types());
         let weight = base.rules.object().map_or(1, |rules| rules.properties.len().max(1));
         // The same base for the same node, so that what is merged with it is known when it comes round again.
         let base = match self.bases.get(&id) {
@@ -74,15 +74,15 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.note_one_of(node, union);
             self.note_evaluated(node, union);
             let mut next = Vec::with_capacity(product);
-            for so_far in &branches {
+            for progress in &branches {
                 for branch in union.branches {
                     if self.follow(*branch) == Some(id) {
                         // A branch that is the union itself adds nothing.
                         continue;
                     }
-                    let adds_nothing = *so_far == base
+                    let adds_nothing = *progress == base
                         && (silent || only_types.is_some_and(|types| types.has(self.types_of(*branch))));
-                    next.push(if adds_nothing { *branch } else { self.both(*so_far, *branch) });
+                    next.push(if adds_nothing { *branch } else { self.intersection_of(*progress, *branch) });
                 }
             }
             branches = next;
@@ -102,21 +102,24 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         if branches == [base] {
             let mut alone = *self.graph[base];
-            alone.notes = notes;
+            alone.annotations = annotations;
             return self.lower_merged_plain(self.nodes.keep(alone), pos);
         }
-        self.lower_branches(branches, Node { place: node.place, source: node.source, notes, ..Node::default() }, pos)
+        self.lower_branches(
+            branches,
+            Node { place: node.place, source: node.source, annotations, ..Node::default() },
+            pos,
+        )
     }
 
-    /// Whether unions may stand as they are, whatever is beside them.
-    pub(super) fn unions_are_free(&self, node: &'g Node<'g, 'd>, pos: Pos) -> bool {
+    pub(super) fn unions_are_free(&self, node: &'g Node<'g, 'd>, pos: Position) -> bool {
         let strict = [Demand::Typed, Demand::UnionTyped, Demand::UnionAlone, Demand::Closed, Demand::NoNull];
-        let demanding = strict.into_iter().any(|demand| self.caps.must(demand));
+        let demanding = strict.into_iter().any(|demand| self.caps.has_demand(demand));
         let takes = |union: &Union| {
-            self.says(if union.exactly_one && self.caps.accepts(Kw::OneOf) { Kw::OneOf } else { Kw::AnyOf }, pos)
+            self.can_emit(if union.exactly_one && self.caps.accepts(Kw::OneOf) { Kw::OneOf } else { Kw::AnyOf }, pos)
         };
         let several = node.unions().len() > 1;
-        let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.must(Demand::OneType);
+        let listed = node.types.is_some_and(|types| types.count() > 1) && self.caps.has_demand(Demand::OneType);
         // A branch that is closed would shut out what stands beside it.
         let apart = self.closes_unsaid() && node.rules.object().is_some();
         !demanding
@@ -124,7 +127,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             && !apart
             && node.rules.values().is_none()
             && node.unions().iter().all(takes)
-            && (!several || self.says(Kw::AllOf, pos))
+            && (!several || self.can_emit(Kw::AllOf, pos))
     }
 
     /// The keyword a union is printed with; `oneOf` where it is taken.
@@ -141,21 +144,20 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if !union.exactly_one {
             return;
         }
-        let (effect, detail) = match self.apart(union.branches) {
-            Apart::Proven => (Effect::Same, "`anyOf`: its branches exclude each other"),
-            Apart::Unknown => (Effect::Wider, "`anyOf`: a value that fits several branches passes"),
+        let (effect, detail) = match self.disjointness(union.branches) {
+            Disjointness::Proven => (Effect::Same, "`anyOf`: its branches exclude each other"),
+            Disjointness::Unknown => (Effect::Wider, "`anyOf`: a value that fits several branches passes"),
         };
         let code = self.refusal_code(Kw::OneOf);
         self.change(&code, node.place, Kw::OneOf, Action::Rewritten, effect, detail);
     }
 
-    /// Says that a value is of one of these kinds.
-    pub(super) fn lower_branches(&mut self, branches: Vec<NodeId>, about: Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_branches(&mut self, branches: Vec<NodeId>, about: Node<'g, 'd>, pos: Position) -> Lowered<'d> {
         let mut null = false;
         let mut kinds = Vec::with_capacity(branches.len());
         for branch in self.opened_up(branches) {
             let flat = self.flatten(branch);
-            if self.graph[flat].is_any() && self.wants_type(Pos::Branch) {
+            if self.graph[flat].is_any() && self.wants_type(Position::Branch) {
                 // Anything, or something: anything.
                 let code = self.demand_code(Demand::UnionTyped);
                 let detail = "one of the branches takes anything, and what the others say goes";
@@ -182,18 +184,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             [one] => {
                 let one = *one;
                 // What stands beside `null` is a branch.
-                let lowered = self.lower_noted(one, about, if null { Pos::Branch } else { pos });
+                let lowered = self.lower_noted(one, about, if null { Position::Branch } else { pos });
                 if null { self.with_null(lowered) } else { lowered }
             }
             several => {
                 if let Some(values) = self.folded_values(several, null) {
-                    let about = self.with_legend(about, several);
+                    let about = self.with_value_descriptions(about, several);
                     let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-                    let rules = Rules { values: Some(self.nodes.list(&values)), ..about.rules.all() };
-                    let folded = Node { types: Some(types), ..*about }.asking(rules, self.nodes);
+                    let rules = RuleSet { values: Some(self.nodes.list(&values)), ..about.rules.all() };
+                    let folded = Node { types: Some(types), ..*about }.with_rules(rules, self.nodes);
                     return self.lower_values(self.nodes.keep(folded), pos);
                 }
-                if self.says(Kw::AnyOf, pos) {
+                if self.can_emit(Kw::AnyOf, pos) {
                     let several = several.to_vec();
                     self.lower_any_of(&several, null, about)
                 } else {
@@ -219,18 +221,18 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let (place, guard) = (node.place, self.guard(id));
         let verdict = self.lens.verdict_within(guard, &serde_json::Value::Null, self.work);
-        if !matches!(verdict, Verdict::Yes | Verdict::No) {
+        if !matches!(verdict, GuardVerdict::Yes | GuardVerdict::No) {
             let detail = "whether `null` is excluded cannot be told";
             self.change(&super::own_code(), place, Kw::Type, Action::Rewritten, Effect::Wider, detail);
         }
-        verdict != Verdict::No
+        verdict != GuardVerdict::No
     }
 
     /// Branches, with those of a branch that is nothing but a union in its place: only then can all be told apart.
     fn opened_up(&self, branches: Vec<NodeId>) -> Vec<NodeId> {
         let inner = |id: NodeId| {
             let node = &self.graph[id];
-            let plain = node.target.is_none() && node.is_bare() && node.notes.is_empty();
+            let plain = node.target.is_none() && node.is_bare() && node.annotations.is_empty();
             match node.rules.logic() {
                 Some(Logic { all: [], unions: [Union { exactly_one: false, branches }], nots: [], conditions: [] })
                     if plain =>
@@ -254,13 +256,13 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// A schema with another's annotations over its own.
-    fn lower_noted(&mut self, id: NodeId, about: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
-        if about.notes.is_empty() {
+    fn lower_noted(&mut self, id: NodeId, about: &'g Node<'g, 'd>, pos: Position) -> Lowered<'d> {
+        if about.annotations.is_empty() {
             return self.lower(id, pos);
         }
-        let only = Node { place: about.place, target: Some(id), notes: about.notes, ..Node::default() };
+        let only = Node { place: about.place, target: Some(id), annotations: about.annotations, ..Node::default() };
         let only = self.graph.add(only);
-        if self.graph[id].target.is_some() || self.opened.contains(&id) {
+        if self.graph[id].target.is_some() || self.open_nodes.contains(&id) {
             return self.lower(only, pos);
         }
         let flat = self.flatten(only);
@@ -268,7 +270,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     pub(super) fn lower_any_of(&mut self, branches: &[NodeId], null: bool, about: &'g Node<'g, 'd>) -> Lowered<'d> {
-        let mut list = Distinct::default();
+        let mut list = DistinctValues::default();
+        self.find_tags(branches);
         let mut lenses = Vec::with_capacity(branches.len());
         let mut null = null;
         for (index, branch) in branches.iter().enumerate() {
@@ -290,7 +293,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let lowered = self.described(Lowered { json: only, lens, null: false }, about);
             return if null { self.with_null(lowered) } else { lowered };
         }
-        let mut members = self.sheet().members;
+        let mut members = self.builder().members;
         let beside = self.caps.beside_union;
         let pushed = !beside.has(Kw::Description) && self.caps.accepts(Kw::Description);
         if !pushed {
@@ -303,7 +306,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             }
         }
         members.push((Kw::AnyOf.name(), self.arena.arr_like(&list, about.written(Kw::AnyOf))));
-        let lowered = Lowered { json: self.sealed(members, about.source), lens, null: false };
+        let lowered = Lowered { json: self.build(members, about.source), lens, null: false };
         if null { self.with_null(lowered) } else { lowered }
     }
 
@@ -315,7 +318,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let own = branches.iter().map(|(id, lens)| Branch { guard: self.guard(*id), lens: *lens }).collect();
         let lens = self.lens.add(Shape::Union(own));
         let branches = branches.iter().map(|(id, _)| *id).collect();
-        self.unions.push(Told { place, lens, branches });
+        self.unions.push(CarriedUnion { place, lens, branches });
         lens
     }
 
@@ -341,10 +344,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         all: &[NodeId],
         union: Option<Place>,
     ) -> Lowered<'d> {
-        if let Some(boxed) = self.lower_boxed(branch, (union, index)) {
+        if let Some(boxed) = self.lower_tagged(branch, (union, index)) {
             return boxed;
         }
-        let lowered = self.lower(branch, Pos::Branch);
+        let lowered = self.lower(branch, Position::Branch);
         let object = self.types_of(branch).without(Types::NULL) == Types::OBJECT;
         let (key, kind) = match self.lens.kind_on_wire(lowered.lens) {
             Some(WireKind::Text) => ("json", Types::STRING),
@@ -353,12 +356,12 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             None if object && self.becomes_entries(branch) => ("entries", Types::ARRAY),
             None => return lowered,
         };
-        let alike = all.iter().any(|other| *other != branch && self.types_of(*other).meets(kind));
-        if alike { self.boxed(lowered, key.to_owned()) } else { lowered }
+        let shares_type = all.iter().any(|other| *other != branch && self.types_of(*other).intersects(kind));
+        if shares_type { self.wrap_in_key(lowered, key.to_owned()) } else { lowered }
     }
 
     /// A value in an object of its own.
-    pub(super) fn boxed(&mut self, inner: Lowered<'d>, key: String) -> Lowered<'d> {
+    pub(super) fn wrap_in_key(&mut self, inner: Lowered<'d>, key: String) -> Lowered<'d> {
         let name = self.arena.text(&key);
         let json = self.closed_object(self.arena.obj(&[(name, inner.json)]), &[name]);
         let lens = self.lens.add(Shape::Wrapped(key, inner.lens));
@@ -367,43 +370,50 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// An object of nothing but these properties.
     pub(super) fn closed_object(&mut self, properties: Json<'d>, required: &[&'d str]) -> Json<'d> {
-        let mut sheet = self.sheet();
-        sheet.put(Kw::Type, Json::Str("object"));
-        sheet.put(Kw::Properties, properties);
-        sheet.put(Kw::Required, self.arena.texts(required.iter().copied()));
+        let mut builder = self.builder();
+        builder.put(Kw::Type, Json::Str("object"));
+        builder.put(Kw::Properties, properties);
+        builder.put(Kw::Required, self.arena.texts(required.iter().copied()));
         if self.caps.accepts(Kw::AdditionalProperties) {
-            sheet.put(Kw::AdditionalProperties, Json::Bool(false));
+            builder.put(Kw::AdditionalProperties, Json::Bool(false));
         }
-        self.sealed(sheet.members, None)
+        self.build(builder.members, None)
     }
 
     /// A dialect without unions: one schema for all branches where they are of one type, else a choice by key.
-    fn lower_without_union(&mut self, branches: &[NodeId], about: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
+    fn lower_without_union(&mut self, branches: &[NodeId], about: &'g Node<'g, 'd>, pos: Position) -> Lowered<'d> {
         let code = self.refusal_code(Kw::AnyOf);
         if let Some(mut joined) = self.join(branches) {
             let effect = if self.are_values(branches) { Effect::Same } else { Effect::Wider };
             self.change(&code, about.place, Kw::AnyOf, Action::Merged, effect, "the branches became one schema");
-            let mut facts = self.told_of_branches(branches, &code, LONGEST_FACT);
-            facts.extend(self.told_of_required(branches));
+            let facts = match self.describe_tagged_branches(branches) {
+                Some(fact) => vec![fact],
+                None => {
+                    let mut facts = self.branch_descriptions(branches, &code, MAX_FACT_CHARS);
+                    facts.extend(self.describe_required_groups(branches));
+                    facts
+                }
+            };
             joined.place = about.place;
-            joined.notes = about.notes;
+            joined.annotations = about.annotations;
             let joined = self.graph.add(joined);
             if self.may_not_repeat() {
-                return self.as_text(joined, &code, "too large to repeat");
+                return self.lower_as_text(joined, &code, "too large to repeat");
             }
             let lowered = self.repeat(|own| own.lower(joined, pos));
             let lowered = self.with_facts(lowered, &facts);
-            let null = branches.iter().any(|branch| self.types_of(*branch).meets(Types::NULL));
+            let null = branches.iter().any(|branch| self.types_of(*branch).intersects(Types::NULL));
             return if null { self.with_null(lowered) } else { lowered };
         }
         if let Some(text) = self.too_deep(about) {
             return text;
         }
-        self.change(&code, about.place, Kw::AnyOf, Action::Carried, Effect::Same, "a choice: one key for each branch");
+        // Nothing says that one key must be given: an object without any passes.
+        self.change(&code, about.place, Kw::AnyOf, Action::Carried, Effect::Wider, "a choice: one key for each branch");
         let closed = self.nothing();
         let mut properties = Vec::with_capacity(branches.len());
         let mut names: Vec<String> = Vec::with_capacity(branches.len());
-        let mut taken = Names::default();
+        let mut taken = UniqueNames::default();
         for branch in branches {
             let kind = self.types_of(*branch).name().unwrap_or("option");
             let name = taken.unique(format!("{kind}_value"));
@@ -412,16 +422,15 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let properties = self.nodes.list(&properties);
         let object = ObjectRules { properties, additional: Some(closed), ..ObjectRules::default() };
-        let lowered = self.emit(self.made_object(object, about), Pos::Other);
+        let lowered = self.emit(self.made_object(object, about), Position::Other);
         let told = branches.to_vec();
         let branches = names.into_iter().zip(branches).map(|(name, id)| (name, self.guard(*id))).collect();
         let lens = self.lens.add(Shape::Choice { branches, object: lowered.lens });
-        self.unions.push(Told { place: about.place, lens, branches: told });
+        self.unions.push(CarriedUnion { place: about.place, lens, branches: told });
         let lowered = Lowered { lens, ..lowered };
         self.with_facts(lowered, &["(exactly one of these)".to_owned()])
     }
 
-    /// Whether every one of these is nothing but values.
     fn are_values(&mut self, branches: &[NodeId]) -> bool {
         branches.iter().all(|branch| {
             let flat = self.flatten(*branch);
@@ -432,10 +441,10 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// An object that stands for what a node asks, with its annotations.
     pub(super) fn made_object(&self, object: ObjectRules<'g, 'd>, about: &Node<'g, 'd>) -> &'g Node<'g, 'd> {
-        let rules = Rules { object: Some(self.nodes.keep(object)), ..Rules::default() };
+        let rules = RuleSet { object: Some(self.nodes.keep(object)), ..RuleSet::default() };
         let types = Some(Types::OBJECT);
-        let made = Node { place: about.place, types, notes: about.notes, ..Node::default() };
-        self.nodes.keep(made.asking(rules, self.nodes))
+        let made = Node { place: about.place, types, annotations: about.annotations, ..Node::default() };
+        self.nodes.keep(made.with_rules(rules, self.nodes))
     }
 
     /// One node that accepts what any of these accepts, where all are of one type.
@@ -461,9 +470,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 return self.join(&open);
             }
         }
-        let mut rules = Rules::default();
+        let mut rules = RuleSet::default();
         if nodes.iter().all(|node| node.rules.values().is_some()) {
-            let mut distinct = Distinct::default();
+            let mut distinct = DistinctValues::default();
             let all = nodes.iter().filter_map(|node| node.rules.values()).flatten().copied();
             let values: Vec<&'d Json<'d>> = all.filter(|value| distinct.add(**value)).collect();
             rules.values = Some(self.nodes.list(&values));
@@ -474,7 +483,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             let min = nodes.iter().map(|node| node.rules.array().map_or(0, |own| own.min)).min().unwrap_or(0);
             rules.array = Some(self.nodes.keep(ArrayRules { items, min, ..ArrayRules::default() }));
         }
-        Some(Node { types: Some(types), ..Node::default() }.asking(rules, self.nodes))
+        Some(Node { types: Some(types), ..Node::default() }.with_rules(rules, self.nodes))
     }
 
     /// What an item may be in any of these arrays; nothing where it may be anything in one.
@@ -490,7 +499,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                 }
             }
         }
-        (!kinds.is_empty()).then(|| self.either(kinds))
+        (!kinds.is_empty()).then(|| self.union_of_schemas(kinds))
     }
 
     fn join_objects(&mut self, nodes: &[&'g Node<'g, 'd>]) -> ObjectRules<'g, 'd> {
@@ -525,7 +534,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
                     open = open.or(Some(node.place));
                 }
             }
-            *id = self.either(list);
+            *id = self.union_of_schemas(list);
         }
         if let Some(place) = open {
             let code = self.refusal_code(Kw::AnyOf);
@@ -545,7 +554,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             && nodes.iter().all(|node| node.rules.object().is_none_or(|rules| rules.rare.patterns.is_empty()));
         if bounded {
             let open: Vec<NodeId> = rest.iter().copied().filter(|id| !self.is_never(*id)).collect();
-            joined.additional = Some(if open.is_empty() { self.nothing() } else { self.either(open) });
+            joined.additional = Some(if open.is_empty() { self.nothing() } else { self.union_of_schemas(open) });
         }
         joined
     }
@@ -557,39 +566,40 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     }
 
     /// A node that accepts what any of these accepts.
-    pub(super) fn either(&mut self, mut ids: Vec<NodeId>) -> NodeId {
+    pub(super) fn union_of_schemas(&mut self, mut ids: Vec<NodeId>) -> NodeId {
         ids.dedup();
         if let [only] = ids.as_slice() {
             return *only;
         }
-        if let Some(id) = self.eithers.get(&ids) {
+        if let Some(id) = self.unions_made.get(&ids) {
             return *id;
         }
         let place = ids.first().and_then(|id| self.graph[*id].place);
         let branches = self.nodes.list(&ids);
         let id = self.graph.add(self.union_of(branches, place));
-        self.eithers.insert(ids, id);
+        self.unions_made.insert(ids, id);
         id
     }
 
     /// Whether a printed schema is a reference, or a union with one among its branches.
     pub(super) fn refers(&self, json: &Json<'_>) -> bool {
-        let word = self.words.reference.name();
+        let word = self.reference_keywords.reference.name();
         let branches = json.get(Kw::AnyOf.name()).and_then(Json::as_arr).unwrap_or_default();
         json.get(word).is_some() || branches.iter().any(|branch| branch.get(word).is_some())
     }
 
-    /// Whether the dialect has a way to say `null`.
     pub(super) fn can_say_null(&self) -> bool {
         self.caps.accepts(Kw::Nullable)
-            || (!self.caps.must(Demand::NoNull) && (self.caps.accepts(Kw::AnyOf) || !self.caps.must(Demand::OneType)))
+            || (!self.caps.has_demand(Demand::NoNull)
+                && (self.caps.accepts(Kw::AnyOf) || !self.caps.has_demand(Demand::OneType)))
     }
 
     /// Adds facts to the description of what is already printed.
     pub(super) fn with_facts(&mut self, lowered: Lowered<'d>, facts: &[String]) -> Lowered<'d> {
         let json = lowered.json;
         let alone = (json.get(Kw::AnyOf.name()).is_some() && !self.caps.beside_union.has(Kw::Description))
-            || (json.get(self.words.reference.name()).is_some() && !self.caps.beside_ref.has(Kw::Description));
+            || (json.get(self.reference_keywords.reference.name()).is_some()
+                && !self.caps.beside_ref.has(Kw::Description));
         if !self.caps.accepts(Kw::Description) || facts.is_empty() {
             return lowered;
         }
@@ -615,7 +625,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// The branches of a printed schema that is a union and nothing else but annotations, of which the description goes to each
     /// branch: a union stands in no union.
     pub(super) fn spliced(&mut self, json: Json<'d>) -> Vec<Json<'d>> {
-        let Some(branches) = plain_union(&json) else { return vec![json] };
+        let Some(branches) = as_plain_union(&json) else { return vec![json] };
         match json.get(Kw::Description.name()) {
             Some(description) => branches.iter().map(|branch| self.describe(*branch, *description)).collect(),
             None => branches.to_vec(),
@@ -625,9 +635,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
     /// Gives a printed schema a description, before its own; each branch of a union gets it, a reference where that may have one.
     fn describe(&mut self, json: Json<'d>, description: Json<'d>) -> Json<'d> {
         let Json::Obj(members) = json else { return json };
-        let refers = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Ref | Kw::OpenRef)));
+        let refers = members.iter().any(|(key, _)| matches!(Kw::of(key), Some(Kw::Ref | Kw::BareRef)));
         if refers && !self.caps.beside_ref.has(Kw::Description) {
-            self.drop_note(self.here, NoteKey::Kw(Kw::Description), "may not stand beside a reference");
+            self.drop_note(self.here, AnnotationKey::Kw(Kw::Description), "may not stand beside a reference");
             return json;
         }
         let arena = self.arena;
@@ -645,9 +655,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 }
 
 /// The branches of a printed schema that is a union and nothing else but annotations.
-pub(super) fn plain_union<'d>(json: &Json<'d>) -> Option<&'d [Json<'d>]> {
+pub(super) fn as_plain_union<'d>(json: &Json<'d>) -> Option<&'d [Json<'d>]> {
     let Json::Obj(members) = json else { return None };
-    let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.annotates());
+    let tells = |key: &str| Kw::of(key).is_none_or(|kw| kw == Kw::AnyOf || kw.is_annotation());
     let union = json.get(Kw::AnyOf.name()).and_then(Json::as_arr);
     union.filter(|_| members.iter().all(|(key, _)| tells(key)))
 }

@@ -1,23 +1,24 @@
-//! Enums and constants: typed, split by type, or carried as labels where the dialect takes only strings.
+//! Emits enums and constants: typed, split by type, or as labels where the dialect accepts only strings.
 
-use super::emit::Sheet;
-use super::{Lowered, Lowerer, Pos};
+use super::annotations::Facts;
+use super::emit::SchemaBuilder;
+use super::{Lowered, Lowerer, Position};
 use crate::dialect::Demand;
-use crate::graph::{Node, Rules};
+use crate::graph::{Node, RuleSet};
 use crate::json::Json;
 use crate::keyword::Kw;
-use crate::lens::{Shape, Verdict};
-use crate::names::Names;
+use crate::lens::{GuardVerdict, Shape};
+use crate::names::UniqueNames;
 use crate::types::Types;
 use polywire_report::{Action, Effect};
 
 impl<'g, 'd> Lowerer<'g, 'd, '_> {
-    pub(super) fn lower_values(&mut self, node: &'g Node<'g, 'd>, pos: Pos) -> Lowered<'d> {
+    pub(super) fn lower_values(&mut self, node: &'g Node<'g, 'd>, pos: Position) -> Lowered<'d> {
         let (values, sure) = self.values_left(node);
         if values.is_empty() {
-            return self.never(node);
+            return self.lower_never(node);
         }
-        let kw = if node.constant && values.len() == 1 { Kw::Const } else { Kw::Enum };
+        let kw = if node.is_const && values.len() == 1 { Kw::Const } else { Kw::Enum };
         if !sure {
             let detail = "whether a listed value meets the other rules cannot be told";
             self.change(&super::own_code(), node.place, kw, Action::Dropped, Effect::Wider, detail);
@@ -34,25 +35,24 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return self.values_as_types(node, &values, pos);
         }
         if !self.splits_values() {
-            let mut sheet = self.sheet();
-            self.put_value_types(node, &values, &mut sheet);
-            self.put_values(node, kw, &values, &mut sheet);
-            return self.finish(node, sheet);
+            let mut builder = self.builder();
+            self.put_value_types(node, &values, &mut builder);
+            self.put_values(node, kw, &values, &mut builder);
+            return self.finish(node, builder);
         }
         if others.is_empty() {
-            return if self.caps.must(Demand::NoNull) {
+            return if self.caps.has_demand(Demand::NoNull) {
                 self.labelled(node, &values)
             } else {
-                let mut sheet = self.sheet();
-                sheet.put(Kw::Type, Json::Str("null"));
-                self.finish(node, sheet)
+                let mut builder = self.builder();
+                builder.put(Kw::Type, Json::Str("null"));
+                self.finish(node, builder)
             };
         }
         let lowered = self.lower_kinds(node, &others, kw, pos);
         if null { self.with_null(lowered) } else { lowered }
     }
 
-    /// Whether the dialect wants enums sorted by type.
     fn splits_values(&self) -> bool {
         [
             Demand::Closed,
@@ -65,63 +65,64 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             Demand::Typed,
         ]
         .into_iter()
-        .any(|demand| self.caps.must(demand))
+        .any(|demand| self.caps.has_demand(demand))
     }
 
-    fn lower_kinds(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], kw: Kw, pos: Pos) -> Lowered<'d> {
+    fn lower_kinds(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], kw: Kw, pos: Position) -> Lowered<'d> {
         let blank = |value: &&Json<'_>| value.as_str() == Some("");
         let composite = |value: &&Json<'_>| matches!(value, Json::Arr(_) | Json::Obj(_));
-        let strings_only = self.caps.must(Demand::EnumStrings) && values.iter().any(|value| value.as_str().is_none());
-        let unsayable = (self.caps.must(Demand::EnumNotBlank) && values.iter().any(blank))
+        let strings_only =
+            self.caps.has_demand(Demand::EnumStrings) && values.iter().any(|value| value.as_str().is_none());
+        let unsayable = (self.caps.has_demand(Demand::EnumNotBlank) && values.iter().any(blank))
             || (values.iter().any(composite)
                 && [Demand::EnumScalars, Demand::EnumTyped, Demand::Closed, Demand::UnionTyped]
                     .into_iter()
-                    .any(|demand| self.caps.must(demand)));
+                    .any(|demand| self.caps.has_demand(demand)));
         if strings_only || unsayable {
             return self.labelled(node, values);
         }
         let kinds = kinds_of(values);
         let types = kinds.iter().fold(Types::NONE, |types, (kind, _)| types.or(*kind));
         let together = kinds.len() == 1
-            || !(self.caps.must(Demand::EnumTyped)
-                || self.caps.must(Demand::EnumOneType)
-                || self.caps.must(Demand::OneType));
+            || !(self.caps.has_demand(Demand::EnumTyped)
+                || self.caps.has_demand(Demand::EnumOneType)
+                || self.caps.has_demand(Demand::OneType));
         if together && kinds.len() == 1 {
             // Both booleans are the type itself.
-            let mut sheet = self.sheet();
+            let mut builder = self.builder();
             if let Some(name) = types.name().filter(|_| !self.asks_more_than_type(types)) {
                 if node.types.is_none() {
                     self.note_type(node);
                 }
-                sheet.put(Kw::Type, Json::Str(name));
+                builder.put(Kw::Type, Json::Str(name));
             }
             if !(types == Types::BOOLEAN && values.len() == 2) {
-                self.put_values(node, kw, values, &mut sheet);
+                self.put_values(node, kw, values, &mut builder);
             }
-            return self.finish(node, sheet);
+            return self.finish(node, builder);
         }
-        if together && !self.caps.must(Demand::EnumFits) {
-            let mut sheet = self.sheet();
-            self.put_value_types(node, values, &mut sheet);
-            self.put_values(node, kw, values, &mut sheet);
-            return self.finish(node, sheet);
+        if together && !self.caps.has_demand(Demand::EnumFits) {
+            let mut builder = self.builder();
+            self.put_value_types(node, values, &mut builder);
+            self.put_values(node, kw, values, &mut builder);
+            return self.finish(node, builder);
         }
-        if !self.says(Kw::AnyOf, pos) {
+        if !self.can_emit(Kw::AnyOf, pos) {
             return self.labelled(node, values);
         }
         let mut branches = Vec::new();
         for (kind, own) in kinds {
-            let rules = Rules { values: Some(self.nodes.list(&own)), ..Rules::default() };
+            let rules = RuleSet { values: Some(self.nodes.list(&own)), ..RuleSet::default() };
             let branch = Node { types: Some(kind), ..Node::default() };
-            branches.push(self.graph.add(branch.asking(rules, self.nodes)));
+            branches.push(self.graph.add(branch.with_rules(rules, self.nodes)));
         }
         let code = self.demand_code(Demand::EnumOneType);
         self.change(&code, node.place, Kw::Enum, Action::Rewritten, Effect::Same, "split by type");
-        let about = Node { place: node.place, notes: node.notes, ..Node::default() };
+        let about = Node { place: node.place, annotations: node.annotations, ..Node::default() };
         self.lower_any_of(&branches, false, self.nodes.keep(about))
     }
 
-    fn put_value_types(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
+    fn put_value_types(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], builder: &mut SchemaBuilder<'d>) {
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
         if self.asks_more_than_type(types) {
             return;
@@ -131,7 +132,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let stated = node.types.filter(|own| own.count() == types.count()).unwrap_or(types);
         let name = stated.name().map_or_else(|| self.type_names(stated, node), Json::Str);
-        sheet.put(Kw::Type, name);
+        builder.put(Kw::Type, name);
     }
 
     /// Records that the type of listed values is written out (R-A15).
@@ -142,15 +143,15 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 
     /// Whether the dialect asks more of a typed array or object than a list of values can say, and takes it untyped.
     fn asks_more_than_type(&self, types: Types) -> bool {
-        let of_objects = self.caps.must(Demand::HasProperties) || self.caps.must(Demand::SaysOpen);
-        let asks_more = (types.meets(Types::OBJECT) && of_objects)
-            || (types.meets(Types::ARRAY) && self.caps.must(Demand::HasItems));
-        asks_more && !self.caps.must(Demand::Typed)
+        let of_objects = self.caps.has_demand(Demand::HasProperties) || self.caps.has_demand(Demand::SaysOpen);
+        let asks_more = (types.intersects(Types::OBJECT) && of_objects)
+            || (types.intersects(Types::ARRAY) && self.caps.has_demand(Demand::HasItems));
+        asks_more && !self.caps.has_demand(Demand::Typed)
     }
 
-    fn put_values(&mut self, node: &'g Node<'g, 'd>, kw: Kw, values: &[&'d Json<'d>], sheet: &mut Sheet<'d>) {
+    fn put_values(&mut self, node: &'g Node<'g, 'd>, kw: Kw, values: &[&'d Json<'d>], builder: &mut SchemaBuilder<'d>) {
         if let (Kw::Const, [value], true) = (kw, values, self.caps.accepts(Kw::Const)) {
-            sheet.put(Kw::Const, **value);
+            builder.put(Kw::Const, **value);
             return;
         }
         if kw == Kw::Const {
@@ -158,7 +159,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             self.change(&code, node.place, Kw::Const, Action::Rewritten, Effect::Same, "an enum of one");
         }
         self.printed.enum_values += values.len() as u64;
-        sheet.put(Kw::Enum, self.listed(values, node));
+        builder.put(Kw::Enum, self.listed(values, node));
     }
 
     /// Values as one list.
@@ -167,11 +168,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         self.arena.arr_like(&values, node.written(Kw::Enum))
     }
 
-    /// Carries values as labels: strings that stand for them.
+    /// Carries values as labels, which are strings.
     fn labelled(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>]) -> Lowered<'d> {
         let mut labels: Vec<(String, serde_json::Value)> = Vec::with_capacity(values.len());
         let texts = values.iter().filter_map(|value| value.as_str()).filter(|text| !text.is_empty());
-        let mut names = Names::of(texts.map(str::to_owned));
+        let mut names = UniqueNames::of(texts.map(str::to_owned));
         for value in values {
             let label = match value.as_str() {
                 Some("") => names.unique("(empty)".to_owned()),
@@ -182,28 +183,31 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         }
         let code = [Demand::EnumStrings, Demand::EnumNotBlank, Demand::EnumScalars, Demand::NoNull]
             .into_iter()
-            .find(|demand| self.caps.must(*demand))
+            .find(|demand| self.caps.has_demand(*demand))
             .map_or_else(|| self.demand_code(Demand::EnumTyped), |demand| self.demand_code(demand));
         self.change(&code, node.place, Kw::Enum, Action::Carried, Effect::Same, "each value travels as a label");
-        let mut sheet = self.sheet();
-        sheet.put(Kw::Type, Json::Str("string"));
+        let mut builder = self.builder();
+        builder.put(Kw::Type, Json::Str("string"));
         if self.caps.accepts(Kw::Enum) {
             self.printed.enum_values += labels.len() as u64;
-            sheet.put(Kw::Enum, self.arena.texts(labels.iter().map(|(label, _)| self.arena.text(label))));
+            builder.put(Kw::Enum, self.arena.texts(labels.iter().map(|(label, _)| self.arena.text(label))));
         }
-        sheet.lens = self.lens.add(Shape::Labels(labels));
-        self.finish(node, sheet)
+        builder.lens = self.lens.add(Shape::Labels(labels));
+        self.finish(node, builder)
     }
 
     /// A dialect without enums: the types stay, the values go into the description.
-    fn values_as_types(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], pos: Pos) -> Lowered<'d> {
+    fn values_as_types(&mut self, node: &'g Node<'g, 'd>, values: &[&'d Json<'d>], pos: Position) -> Lowered<'d> {
         let types = values.iter().fold(Types::NONE, |types, value| types.or(Types::of(value)));
-        let mut plain = node.asking(Rules { values: None, ..node.rules.all() }, self.nodes);
+        let mut plain = node.with_rules(RuleSet { values: None, ..node.rules.all() }, self.nodes);
         plain.types = Some(types);
-        let mut facts = Vec::new();
+        let mut facts = Facts::default();
         self.spill(Kw::Enum, &self.listed(values, node), node.place, Effect::Wider, &mut facts);
-        let lowered = self.lower_merged_plain(self.nodes.keep(plain), pos);
-        self.with_facts(lowered, &facts)
+        let mut lowered = self.lower_merged_plain(self.nodes.keep(plain), pos);
+        for (key, value) in &facts.kept {
+            lowered.json = self.arena.with(lowered.json, key, *value);
+        }
+        self.with_facts(lowered, &facts.texts())
     }
 
     /// The listed values that meet the other rules of their node, and whether all of them do for sure.
@@ -216,8 +220,8 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         let mut sure = true;
         let meets = |value: &&'d Json<'d>| {
             let verdict = self.lens.verdict_within(guard, &value.to_value(), self.work);
-            sure &= matches!(verdict, Verdict::Yes | Verdict::No);
-            verdict != Verdict::No
+            sure &= matches!(verdict, GuardVerdict::Yes | GuardVerdict::No);
+            verdict != GuardVerdict::No
         };
         (values.filter(meets).collect(), sure)
     }
@@ -228,9 +232,9 @@ fn kinds_of<'v>(values: &[&'v Json<'v>]) -> Vec<(Types, Vec<&'v Json<'v>>)> {
     let mut kinds: Vec<(Types, Vec<&'v Json<'v>>)> = Vec::new();
     for value in values {
         let kind = Types::of(value);
-        let numeric = kind.meets(Types::NUMBER);
-        let alike = |(own, _): &&mut (Types, Vec<_>)| *own == kind || (numeric && own.meets(Types::NUMBER));
-        if let Some((own, list)) = kinds.iter_mut().find(alike) {
+        let numeric = kind.intersects(Types::NUMBER);
+        let is_same_kind = |(own, _): &&mut (Types, Vec<_>)| *own == kind || (numeric && own.intersects(Types::NUMBER));
+        if let Some((own, list)) = kinds.iter_mut().find(is_same_kind) {
             *own = own.or(kind);
             list.push(value);
         } else {

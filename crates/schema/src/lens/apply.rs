@@ -6,27 +6,27 @@ use std::thread;
 
 use serde_json::{Map, Value};
 
-use super::guard::same;
+use super::guard::are_equal;
 use super::{Absent, Field, Lens, LensId, ObjectShape, Shape, Undeclared};
 use crate::arena::Arena;
 use crate::json::{Bounds, Json, push_token};
 
 /// The key and the value of an entry.
-const ENTRY: (&str, &str) = ("key", "value");
+const ENTRY_KEYS: (&str, &str) = ("key", "value");
 
 /// Shapes within shapes beyond this depth are not followed.
-const DEEPEST: usize = 8_000;
+const MAX_DEPTH: usize = 8_000;
 
-/// Beyond this depth a value goes on its way on a stack of its own.
-const SHALLOW: usize = 100;
+/// From this depth on, a value is converted on a stack of its own.
+const DEEP_STACK_FROM: usize = 100;
 
-/// A stack that `DEEPEST` shapes fit into.
-const DEEP_STACK: usize = 64 << 20;
+/// A stack for `MAX_DEPTH` nested shapes.
+const DEEP_STACK_BYTES: usize = 64 << 20;
 
-/// How often a value of a union may be tried as another branch before the first one that looks right is taken.
-const MOST_TRIES: usize = 4_096;
+/// The limit of branches that are tried for one value; after it, the first plausible branch is taken.
+const MAX_ATTEMPTS: usize = 4_096;
 
-/// Why a value does not go through the lens, and where.
+/// Why and where a value cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LensError {
     at: String,
@@ -48,350 +48,520 @@ impl fmt::Display for LensError {
 
 impl std::error::Error for LensError {}
 
-/// A [`LensError`] on its way up: the steps to the place are added as it passes them, innermost first.
+/// A deviation that decoding tolerated: the value is not written as the lens writes it, but its meaning is clear.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DecodeRepair {
+    /// JSON Pointer of the place in the wire value.
+    pub at: String,
+    /// What was read instead.
+    pub detail: Cow<'static, str>,
+}
+
+/// A [`DecodeRepair`] under construction, like [`ConversionError`].
+struct PendingRepair {
+    detail: Cow<'static, str>,
+    steps: Vec<String>,
+}
+
+/// A [`LensError`] under construction: callers add their step of the path, innermost first.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct ConversionError {
     reason: Cow<'static, str>,
     steps: Vec<String>,
 }
 
-pub(super) type Passed<T = Value> = Result<T, Box<Fault>>;
+pub(super) type ConversionResult<T = Value> = Result<T, Box<ConversionError>>;
 
-pub(super) fn fail<T>(reason: impl Into<Cow<'static, str>>) -> Passed<T> {
-    Err(Box::new(Fault { reason: reason.into(), steps: Vec::new() }))
+pub(super) fn fail<T>(reason: impl Into<Cow<'static, str>>) -> ConversionResult<T> {
+    Err(Box::new(ConversionError { reason: reason.into(), steps: Vec::new() }))
 }
 
-/// Says that a fault is below a key or an index.
-fn below<T>(passed: Passed<T>, step: impl fmt::Display) -> Passed<T> {
-    passed.map_err(|mut fault| {
-        fault.steps.push(step.to_string());
-        fault
-    })
+fn pointer(steps: &[String]) -> String {
+    let mut at = String::new();
+    steps.iter().rev().for_each(|step| push_token(&mut at, step));
+    at
 }
 
-/// Says where a fault is that stands below a key which only the wire has.
-pub(super) fn above<T>(passed: Passed<T>, step: impl FnOnce(&str) -> Option<String>) -> Passed<T> {
-    passed.map_err(|mut fault| {
+/// Replaces the outermost step, a key that only the wire has.
+pub(super) fn with_outer_step<T>(
+    converted: ConversionResult<T>,
+    step: impl FnOnce(&str) -> Option<String>,
+) -> ConversionResult<T> {
+    converted.map_err(|mut fault| {
         let outer = fault.steps.pop();
         fault.steps.extend(outer.and_then(|outer| step(&outer)));
         fault
     })
 }
 
-/// Which way a value goes, and how much of it has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Direction {
     Encode,
     Decode,
-    /// From the wire, where the end of the value has not arrived yet: what cannot be read is left out.
+    /// Decoding of a value that is still arriving: unreadable parts are left out.
     Partial,
 }
 
 impl Lens {
-    /// The caller's value as it travels: for history, examples and tests.
+    /// Encodes the caller's value: for history, examples and tests.
     pub fn encode(&self, value: Value) -> Result<Value, LensError> {
-        self.pass(value, Way::Encode)
+        self.convert_all(value, Direction::Encode, &mut Vec::new())
     }
 
-    /// A value from the wire as the caller knows it.
+    /// Decodes a value from the wire.
     pub fn decode(&self, value: Value) -> Result<Value, LensError> {
-        self.pass(value, Way::Decode)
+        self.decode_repaired(value).map(|(value, _)| value)
     }
 
-    /// [`decode`](Self::decode) for a value whose end has not arrived: what cannot be read yet is left out.
+    /// [`decode`](Self::decode), with a record of every deviation that was tolerated: two items where the lens writes at most one, a
+    /// key that is given twice, a plain value that should be wrapped.
+    pub fn decode_repaired(&self, value: Value) -> Result<(Value, Vec<DecodeRepair>), LensError> {
+        let mut repairs = Vec::new();
+        let value = self.convert_all(value, Direction::Decode, &mut repairs)?;
+        Ok((value, repairs))
+    }
+
+    /// [`decode`](Self::decode) for a value that is still arriving: unreadable parts are left out.
     pub fn decode_partial(&self, value: Value) -> Option<Value> {
-        self.pass(value, Way::Partial).ok()
+        self.convert_all(value, Direction::Partial, &mut Vec::new()).ok()
     }
 
-    fn pass(&self, value: Value, way: Way) -> Result<Value, LensError> {
-        let own = |value| self.pass_from(self.root, value, way);
-        match (&self.next, way) {
-            (None, _) => own(value),
-            (Some(next), Way::Encode) => next.pass(own(value)?, way),
-            (Some(next), Way::Decode | Way::Partial) => own(next.pass(value, way)?),
+    fn convert_all(
+        &self,
+        value: Value,
+        direction: Direction,
+        repairs: &mut Vec<DecodeRepair>,
+    ) -> Result<Value, LensError> {
+        match (&self.next, direction) {
+            (None, _) => self.convert_recording(self.root, value, direction, repairs),
+            (Some(next), Direction::Encode) => {
+                let value = self.convert_recording(self.root, value, direction, repairs)?;
+                next.convert_all(value, direction, repairs)
+            }
+            (Some(next), Direction::Decode | Direction::Partial) => {
+                let value = next.convert_all(value, direction, repairs)?;
+                self.convert_recording(self.root, value, direction, repairs)
+            }
         }
     }
 
-    /// Through one shape of this lens, and what is within.
-    pub(super) fn pass_from(&self, root: LensId, value: Value, way: Way) -> Result<Value, LensError> {
-        let mut passage =
-            Passage { lens: self, way, depth: 0, tries_left: MOST_TRIES, vouched: false, doubts: 0, trying: 0 };
-        passage.through(root, value).map_err(|fault| {
-            let mut at = String::new();
-            fault.steps.iter().rev().for_each(|step| push_token(&mut at, step));
-            LensError { at, reason: fault.reason }
-        })
+    /// Converts by one shape of this lens.
+    pub(super) fn convert_by(&self, root: LensId, value: Value, direction: Direction) -> Result<Value, LensError> {
+        self.convert_recording(root, value, direction, &mut Vec::new())
+    }
+
+    fn convert_recording(
+        &self,
+        root: LensId,
+        value: Value,
+        direction: Direction,
+        repairs: &mut Vec<DecodeRepair>,
+    ) -> Result<Value, LensError> {
+        let mut conversion = Conversion {
+            lens: self,
+            direction,
+            depth: 0,
+            attempts_left: MAX_ATTEMPTS,
+            is_verified: false,
+            mismatches: 0,
+            attempts_open: 0,
+            repairs: Vec::new(),
+        };
+        let converted = conversion.convert(root, value);
+        repairs.extend(
+            conversion.repairs.into_iter().map(|own| DecodeRepair { at: pointer(&own.steps), detail: own.detail }),
+        );
+        converted.map_err(|fault| LensError { at: pointer(&fault.steps), reason: fault.reason })
     }
 }
 
-/// A value on its way.
-pub(super) struct Passage<'l> {
+/// The repairs of a branch that is not chosen yet.
+#[derive(Default)]
+pub(super) struct TakenRepairs(Vec<PendingRepair>);
+
+/// The conversion of one value.
+pub(super) struct Conversion<'l> {
     pub(super) lens: &'l Lens,
-    pub(super) way: Way,
+    pub(super) direction: Direction,
     depth: usize,
-    pub(super) tries_left: usize,
-    /// Whether a branch was chosen, further up, by looking at all of the value.
-    pub(super) vouched: bool,
-    /// Unions in which no branch was right and one was taken all the same.
-    pub(super) doubts: usize,
-    /// Branches around the value that are tried and not chosen yet.
-    pub(super) trying: usize,
+    pub(super) attempts_left: usize,
+    /// True inside a branch that was chosen by evaluating the guard on the whole value.
+    pub(super) is_verified: bool,
+    /// The number of unions whose value matches no branch.
+    pub(super) mismatches: usize,
+    /// The number of enclosing branches that are being tried.
+    pub(super) attempts_open: usize,
+    repairs: Vec<PendingRepair>,
 }
 
-impl Passage<'_> {
-    pub(super) fn through(&mut self, id: LensId, value: Value) -> Passed {
+impl Conversion<'_> {
+    /// Records a deviation. A branch that decodes without one is preferred.
+    pub(super) fn repair(&mut self, detail: impl Into<Cow<'static, str>>) {
+        self.mismatches += 1;
+        self.repairs.push(PendingRepair { detail: detail.into(), steps: Vec::new() });
+    }
+
+    pub(super) fn repair_count(&self) -> usize {
+        self.repairs.len()
+    }
+
+    /// Removes and returns the repairs since a count.
+    pub(super) fn take_repairs(&mut self, count: usize) -> TakenRepairs {
+        TakenRepairs(self.repairs.split_off(count))
+    }
+
+    pub(super) fn put_repairs(&mut self, taken: TakenRepairs) {
+        self.repairs.extend(taken.0);
+    }
+
+    /// Converts below a key or an index, and adds it to the path of errors and repairs.
+    fn at_step<T>(
+        &mut self,
+        step: impl fmt::Display,
+        convert: impl FnOnce(&mut Self) -> ConversionResult<T>,
+    ) -> ConversionResult<T> {
+        let before = self.repairs.len();
+        let converted = convert(self);
+        for repair in self.repairs.iter_mut().skip(before) {
+            repair.steps.push(step.to_string());
+        }
+        converted.map_err(|mut fault| {
+            fault.steps.push(step.to_string());
+            fault
+        })
+    }
+
+    pub(super) fn convert(&mut self, id: LensId, value: Value) -> ConversionResult {
         if id.is_same() {
             return Ok(value);
         }
-        if self.depth == DEEPEST {
+        if self.depth == MAX_DEPTH {
             return fail("the value is nested too deeply");
         }
         self.depth += 1;
-        let passed =
-            if self.depth == SHALLOW { self.go_deep(id, value) } else { self.shaped(self.lens.shape(id), value) };
+        let converted = if self.depth == DEEP_STACK_FROM {
+            self.convert_on_deep_stack(id, value)
+        } else {
+            self.convert_shape(self.lens.shape(id), value)
+        };
         self.depth -= 1;
-        passed
+        converted
     }
 
-    /// Goes on in a thread that has room for what is nested deeply.
-    fn go_deep(&mut self, id: LensId, value: Value) -> Passed {
+    /// Deep nesting needs more stack than the caller's thread may have.
+    fn convert_on_deep_stack(&mut self, id: LensId, value: Value) -> ConversionResult {
         let (lens, deep) = (self.lens, &mut *self);
         thread::scope(|scope| {
-            let thread = thread::Builder::new().stack_size(DEEP_STACK);
-            let started = thread.spawn_scoped(scope, move || deep.shaped(lens.shape(id), value));
+            let thread = thread::Builder::new().stack_size(DEEP_STACK_BYTES);
+            let started = thread.spawn_scoped(scope, move || deep.convert_shape(lens.shape(id), value));
             match started.map(thread::ScopedJoinHandle::join) {
-                Ok(Ok(passed)) => passed,
+                Ok(Ok(converted)) => converted,
                 Ok(Err(_)) | Err(_) => fail("the value is nested too deeply for this machine"),
             }
         })
     }
 
-    fn shaped(&mut self, shape: &Shape, value: Value) -> Passed {
-        let encodes = self.way == Way::Encode;
+    fn convert_shape(&mut self, shape: &Shape, value: Value) -> ConversionResult {
+        let encodes = self.direction == Direction::Encode;
         match (shape, value) {
             (Shape::Same, value) => Ok(value),
             (Shape::Nullable(_) | Shape::NullIsAbsent(_), Value::Null) => Ok(Value::Null),
             (Shape::Link(inner) | Shape::Nullable(inner) | Shape::NullIsAbsent(inner), value) => {
-                self.through(*inner, value)
+                self.convert(*inner, value)
             }
             (Shape::Object(shape), Value::Object(map)) if encodes => self.encode_object(shape, map),
             (Shape::Object(shape), Value::Object(map)) => self.decode_object(shape, map),
-            (Shape::Array { prefix, rest }, Value::Array(items)) => self.items(prefix, *rest, items),
+            (Shape::Array { prefix, rest }, Value::Array(items)) => self.convert_items(prefix, *rest, items),
             (Shape::Object(_) | Shape::Array { .. }, other) => Ok(other),
-            (Shape::Tuple { fields, rest, object }, value) => self.tuple(fields, rest.as_deref(), *object, value),
-            (Shape::Entries(inner), Value::Object(map)) if encodes => self.entries_of(*inner, map).map(Value::Array),
+            (Shape::Tuple { fields, rest, object }, value) => {
+                self.convert_tuple(fields, rest.as_deref(), *object, value)
+            }
+            (Shape::Entries(inner), Value::Object(map)) if encodes => {
+                self.encode_entries(*inner, map).map(Value::Array)
+            }
             (Shape::Entries(inner), Value::Array(entries)) if !encodes => {
                 let mut map = Map::new();
-                self.take_entries(*inner, entries, &mut map)?;
+                self.decode_entries(*inner, entries, &mut map)?;
                 Ok(Value::Object(map))
+            }
+            (Shape::Entries(inner), Value::Object(map)) => {
+                self.repair("an object instead of a list of entries");
+                let mut out = Map::with_capacity(map.len());
+                for (key, value) in map {
+                    let value = self.at_step(&key, |own| own.convert(*inner, value))?;
+                    out.insert(key, value);
+                }
+                Ok(Value::Object(out))
             }
             (Shape::Entries(_), _) => fail(if encodes { "a map is an object" } else { "entries are a list" }),
             (Shape::Wrapped(key, inner), value) if encodes => {
-                Ok(Value::Object(Map::from_iter([(key.clone(), self.through(*inner, value)?)])))
+                Ok(Value::Object(Map::from_iter([(key.clone(), self.convert(*inner, value)?)])))
             }
             (Shape::Wrapped(key, inner), Value::Object(mut map)) => match map.remove(key) {
                 Some(inside) => {
-                    self.doubt_unless_empty(&map);
-                    below(self.through(*inner, inside), key)
+                    self.count_mismatch_unless_empty(&map);
+                    self.at_step(key, |own| own.convert(*inner, inside))
                 }
-                None => fail("the wrapped value is missing"),
+                None => self.decode_unwrapped(*inner, Value::Object(map)),
             },
-            (Shape::Wrapped(..), _) => fail("a wrapped value is an object"),
+            (Shape::Wrapped(_, inner), value) => self.decode_unwrapped(*inner, value),
             (Shape::AtMostOne(_), Value::Null) if encodes => Ok(Value::Array(Vec::new())),
-            (Shape::AtMostOne(inner), value) if encodes => Ok(Value::Array(vec![self.through(*inner, value)?])),
-            (Shape::AtMostOne(inner), Value::Array(list)) => match at_most_one(list)? {
-                Some(only) => self.through(*inner, only),
-                None => Ok(Value::Null),
-            },
-            (Shape::AtMostOne(_), _) => fail("a list of at most one item was expected"),
+            (Shape::AtMostOne(inner), value) if encodes => Ok(Value::Array(vec![self.convert(*inner, value)?])),
+            (Shape::AtMostOne(inner), value) => Ok(self.decode_at_most_one(*inner, value)?.unwrap_or(Value::Null)),
             (Shape::Text, value) if encodes => Ok(Value::String(value.to_string())),
-            (Shape::Text, Value::String(text)) => Ok(read_text(text)),
-            (Shape::Text, _) => fail("JSON text is a string"),
-            (Shape::Labels(labels), value) => labelled(labels, &value, self.way),
+            (Shape::Text, Value::String(text)) => Ok(decode_text(text)),
+            (Shape::Text, value) => {
+                self.repair("the value is not written as JSON text; it is read as it is");
+                Ok(value)
+            }
+            (Shape::Labels(labels), value) => self.convert_label(labels, value),
             (Shape::Union(branches), value) if encodes => self.encode_union(branches, value),
             (Shape::Union(branches), value) => self.decode_union(branches, value),
-            (Shape::Choice { branches, object }, value) => self.choice(branches, *object, value),
+            (Shape::Choice { branches, object }, value) => self.convert_choice(branches, *object, value),
         }
     }
 
-    fn items(&mut self, prefix: &[LensId], rest: LensId, items: Vec<Value>) -> Passed {
+    fn convert_items(&mut self, prefix: &[LensId], rest: LensId, items: Vec<Value>) -> ConversionResult {
         let mut out = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             let inner = prefix.get(index).unwrap_or(&rest);
-            match below(self.through(*inner, item), index) {
+            match self.at_step(index, |own| own.convert(*inner, item)) {
                 Ok(item) => out.push(item),
-                Err(_) if self.way == Way::Partial => {}
+                Err(_) if self.direction == Direction::Partial => {}
                 Err(fault) => return Err(fault),
             }
         }
         Ok(Value::Array(out))
     }
 
-    fn encode_object(&mut self, shape: &ObjectShape, mut map: Map<String, Value>) -> Passed {
+    fn encode_object(&mut self, shape: &ObjectShape, mut map: Map<String, Value>) -> ConversionResult {
         let mut out = Map::with_capacity(map.len());
         for field in &shape.fields {
             let value = map.swap_remove(&*field.name);
-            if let Some(value) = below(self.encode_field(field, value), &field.name)? {
+            if let Some(value) = self.at_step(&field.name, |own| own.encode_field(field, value))? {
                 out.insert(field.wire().to_owned(), value);
             }
         }
         if let Some(rest) = &shape.rest {
-            let entries = self.entries_of(rest.lens, map)?;
+            let entries = self.encode_entries(rest.lens, map)?;
             if rest.always || !entries.is_empty() {
                 out.insert(rest.wire.clone(), Value::Array(entries));
             }
             return Ok(Value::Object(out));
         }
         for (key, value) in map {
-            let value = below(self.through(shape.other(&key), value), &key)?;
-            let wire = if shape.takes(&key) { format!("{key}_") } else { key };
+            let value = self.at_step(&key, |own| own.convert(shape.undeclared_shape(&key), value))?;
+            let wire = if shape.collides_with_renamed(&key) { format!("{key}_") } else { key };
             if out.contains_key(&wire) {
-                return below(fail("the key is taken by another property on the wire"), wire);
+                return self.at_step(wire, |_| fail("the key is taken by another property on the wire"));
             }
             out.insert(wire, value);
         }
         Ok(Value::Object(out))
     }
 
-    fn encode_field(&mut self, field: &Field, value: Option<Value>) -> Passed<Option<Value>> {
+    fn encode_field(&mut self, field: &Field, value: Option<Value>) -> ConversionResult<Option<Value>> {
         let Some(value) = value else {
             return match field.absent {
-                Absent::Null | Absent::NullEither | Absent::NullMark | Absent::NullList => Ok(Some(Value::Null)),
-                Absent::EmptyList => Ok(Some(Value::Array(Vec::new()))),
-                Absent::Kept | Absent::IsEither => Ok(None),
+                Absent::Null | Absent::NullEither | Absent::NullEitherIsNull | Absent::NullMark | Absent::NullList => {
+                    Ok(Some(Value::Null))
+                }
+                Absent::EmptyList | Absent::EmptyEither => Ok(Some(Value::Array(Vec::new()))),
+                Absent::Constant => {
+                    let constant = field.constant.as_deref().cloned().unwrap_or_default();
+                    self.convert(field.lens, constant).map(Some)
+                }
+                Absent::Kept | Absent::IsEither | Absent::IsEitherNull => Ok(None),
                 Absent::IsNull => fail("required: absence on the wire means `null`"),
             };
         };
         match field.absent {
             Absent::IsNull if value.is_null() => Ok(None),
-            Absent::Null if value.is_null() => {
-                let carried = self.through(field.lens, value)?;
-                if carried.is_null() {
-                    return fail("`null` is no value here: absence travels as `null`");
-                }
-                Ok(Some(carried))
-            }
-            Absent::NullEither | Absent::IsEither if value.is_null() => {
-                fail("`null` cannot be told from absence on the wire")
-            }
+            Absent::NullEither | Absent::NullEitherIsNull if value.is_null() => Ok(Some(Value::Null)),
+            Absent::IsEither | Absent::IsEitherNull if value.is_null() => Ok(None),
             Absent::NullMark | Absent::NullList if value.is_null() => Ok(Some(Value::Array(Vec::new()))),
             Absent::NullMark if value.is_array() => fail("a list stands for `null` here"),
-            Absent::EmptyList | Absent::NullList => Ok(Some(Value::Array(vec![self.through(field.lens, value)?]))),
-            Absent::NullMark | Absent::Kept | Absent::Null | Absent::NullEither | Absent::IsNull | Absent::IsEither => {
-                self.through(field.lens, value).map(Some)
-            }
+            Absent::EmptyList | Absent::NullList => Ok(Some(Value::Array(vec![self.convert(field.lens, value)?]))),
+            Absent::NullMark
+            | Absent::EmptyEither
+            | Absent::Constant
+            | Absent::Kept
+            | Absent::Null
+            | Absent::NullEither
+            | Absent::NullEitherIsNull
+            | Absent::IsNull
+            | Absent::IsEither
+            | Absent::IsEitherNull => self.convert(field.lens, value).map(Some),
         }
     }
 
-    fn decode_object(&mut self, shape: &ObjectShape, mut map: Map<String, Value>) -> Passed {
+    fn decode_object(&mut self, shape: &ObjectShape, mut map: Map<String, Value>) -> ConversionResult {
         let mut out = Map::with_capacity(map.len());
         for field in &shape.fields {
             let value = map.swap_remove(field.wire());
-            match below(self.decode_field(field, value), field.wire()) {
+            match self.at_step(field.wire(), |own| own.decode_field(field, value)) {
                 Ok(Some(value)) => _ = out.insert(field.name.to_string(), value),
                 Ok(None) => {}
-                Err(_) if self.way == Way::Partial => {}
+                Err(_) if self.direction == Direction::Partial => {}
                 Err(fault) => return Err(fault),
             }
         }
         if let Some(rest) = &shape.rest {
             match map.swap_remove(&rest.wire) {
                 Some(Value::Array(entries)) => {
-                    let before = out.len();
-                    below(self.take_entries(rest.lens, entries, &mut out), &rest.wire)?;
-                    let declared = |key: &String| shape.fields.iter().any(|field| *field.name == **key);
-                    if let Some(key) = out.keys().skip(before).find(|key| declared(key)) {
-                        let reason = format!("`{key}` is declared and has a place of its own");
-                        return below(fail(reason), &rest.wire);
-                    }
+                    let mut others = Map::new();
+                    self.at_step(&rest.wire, |own| {
+                        own.decode_entries(rest.lens, entries, &mut others)?;
+                        let declared = |key: &str| shape.fields.iter().any(|field| *field.name == *key);
+                        let taken: Vec<String> = others.keys().filter(|key| declared(key)).cloned().collect();
+                        for key in taken {
+                            own.repair(format!("`{key}` is a declared property; the entry of that name is left out"));
+                            others.shift_remove(&key);
+                        }
+                        Ok(())
+                    })?;
+                    out.append(&mut others);
                 }
                 Some(Value::Null) | None => {}
-                Some(_) => return below(fail("entries are a list"), &rest.wire),
+                Some(_) => return self.at_step(&rest.wire, |_| fail("entries are a list")),
             }
         }
         if shape.rest.is_some() || self.lens.undeclared == Undeclared::Refused {
-            self.doubt_unless_empty(&map);
+            self.count_mismatch_unless_empty(&map);
         }
         let others = if map.is_empty() { &[][..] } else { &shape.fields };
         let renamed: Vec<&Field> = others.iter().filter(|field| field.renamed.is_some()).collect();
         for (mut key, value) in map {
             if let Some(field) = renamed.iter().find(|field| *field.name == *key) {
-                if self.way == Way::Partial {
-                    continue;
-                }
-                return below(fail(format!("`{key}` is declared and travels as `{}`", field.wire())), &key);
+                self.repair(format!("`{key}` is called `{}` on the wire; the other key is left out", field.wire()));
+                continue;
             }
             let wire = key.clone();
-            if key.ends_with('_') && shape.takes(&key) {
+            if key.ends_with('_') && shape.collides_with_renamed(&key) {
                 key.pop();
             }
-            let value = below(self.through(shape.other(&key), value), &wire)?;
+            let value = self.at_step(&wire, |own| own.convert(shape.undeclared_shape(&key), value))?;
             out.insert(key, value);
         }
         Ok(Value::Object(out))
     }
 
-    fn decode_field(&mut self, field: &Field, value: Option<Value>) -> Passed<Option<Value>> {
+    fn decode_field(&mut self, field: &Field, value: Option<Value>) -> ConversionResult<Option<Value>> {
         let Some(value) = value else {
-            let null = field.absent == Absent::IsNull && self.way == Way::Decode;
+            let null =
+                matches!(field.absent, Absent::IsNull | Absent::IsEitherNull) && self.direction == Direction::Decode;
             return Ok(null.then_some(Value::Null));
         };
         match (field.absent, value) {
             (Absent::Null | Absent::NullEither | Absent::NullMark | Absent::NullList, Value::Null) => Ok(None),
-            (Absent::NullMark, Value::Array(list)) if list.is_empty() => Ok(Some(Value::Null)),
-            (Absent::NullMark, Value::Array(_)) => fail("only an empty list may stand here: it means `null`"),
-            (Absent::NullList, Value::Array(list)) => match at_most_one(list)? {
-                Some(only) => self.through(field.lens, only).map(Some),
-                None => Ok(Some(Value::Null)),
-            },
-            (Absent::EmptyList, Value::Array(list)) => match at_most_one(list)? {
-                Some(only) => self.through(field.lens, only).map(Some),
-                None => Ok(None),
-            },
-            (Absent::EmptyList, _) => fail("a list of at most one item was expected"),
-            (_, value) => self.through(field.lens, value).map(Some),
+            (Absent::NullEitherIsNull, Value::Null) => Ok(Some(Value::Null)),
+            (Absent::NullMark, Value::Array(list)) => {
+                if !list.is_empty() {
+                    self.repair("a list means `null` here, and should be empty");
+                }
+                Ok(Some(Value::Null))
+            }
+            (Absent::NullList, value) => {
+                self.decode_at_most_one(field.lens, value).map(|own| own.or(Some(Value::Null)))
+            }
+            (Absent::EmptyEither, Value::Array(list)) if list.is_empty() => Ok(None),
+            (Absent::EmptyList | Absent::EmptyEither, Value::Null) => {
+                self.repair("`null` where an empty list means absence");
+                Ok(None)
+            }
+            (Absent::EmptyList, value) => self.decode_at_most_one(field.lens, value),
+            (_, value) => self.convert(field.lens, value).map(Some),
         }
     }
 
-    fn entries_of(&mut self, inner: LensId, map: Map<String, Value>) -> Passed<Vec<Value>> {
+    /// Decodes a list of at most one item. Of several items the last one is read; a plain value is read as the item.
+    fn decode_at_most_one(&mut self, inner: LensId, value: Value) -> ConversionResult<Option<Value>> {
+        let Value::Array(mut list) = value else {
+            self.repair("a plain value where a list of at most one item was expected");
+            return self.convert(inner, value).map(Some);
+        };
+        let Some(last) = list.pop() else { return Ok(None) };
+        if !list.is_empty() && self.direction == Direction::Decode {
+            self.repair("several items where at most one may be: the last one is read");
+        }
+        self.at_step(list.len(), |own| own.convert(inner, last)).map(Some)
+    }
+
+    /// A value that should have been wrapped in an object.
+    fn decode_unwrapped(&mut self, inner: LensId, value: Value) -> ConversionResult {
+        if self.direction == Direction::Partial {
+            return fail("the wrapped value has not arrived");
+        }
+        self.repair("the value is not wrapped in an object; it is read as it is");
+        self.convert(inner, value)
+    }
+
+    fn convert_label(&mut self, labels: &[(String, Value)], value: Value) -> ConversionResult {
+        if self.direction == Direction::Encode {
+            let found = labels.iter().find(|(_, own)| are_equal(own, &value));
+            return found.map_or_else(|| fail("not one of the listed values"), |(label, _)| Ok(label.clone().into()));
+        }
+        if let Some((_, own)) = labels.iter().find(|(label, _)| value.as_str() == Some(label)) {
+            return Ok(own.clone());
+        }
+        if self.direction == Direction::Partial {
+            return fail("the label has not arrived");
+        }
+        self.repair("no label of a listed value; it is read as it is");
+        Ok(value)
+    }
+
+    fn encode_entries(&mut self, inner: LensId, map: Map<String, Value>) -> ConversionResult<Vec<Value>> {
         let absent = matches!(self.lens.shape(inner), Shape::NullIsAbsent(_));
         let mut entries = Vec::with_capacity(map.len());
         for (key, value) in map {
-            let value = below(self.through(inner, value), &key)?;
-            let mut entry = Map::from_iter([(ENTRY.0.to_owned(), Value::String(key))]);
+            let value = self.at_step(&key, |own| own.convert(inner, value))?;
+            let mut entry = Map::from_iter([(ENTRY_KEYS.0.to_owned(), Value::String(key))]);
             if !(absent && value.is_null()) {
-                entry.insert(ENTRY.1.to_owned(), value);
+                entry.insert(ENTRY_KEYS.1.to_owned(), value);
             }
             entries.push(Value::Object(entry));
         }
         Ok(entries)
     }
 
-    fn take_entries(&mut self, inner: LensId, entries: Vec<Value>, out: &mut Map<String, Value>) -> Passed<()> {
+    fn decode_entries(
+        &mut self,
+        inner: LensId,
+        entries: Vec<Value>,
+        out: &mut Map<String, Value>,
+    ) -> ConversionResult<()> {
         for (index, entry) in entries.into_iter().enumerate() {
-            let taken = below(self.take_entry(inner, entry, out), index);
-            if self.way != Way::Partial {
+            let taken = self.at_step(index, |own| own.decode_entry(inner, entry, out));
+            if self.direction != Direction::Partial {
                 taken?;
             }
         }
         Ok(())
     }
 
-    fn take_entry(&mut self, inner: LensId, entry: Value, out: &mut Map<String, Value>) -> Passed<()> {
+    fn decode_entry(&mut self, inner: LensId, entry: Value, out: &mut Map<String, Value>) -> ConversionResult<()> {
         let Value::Object(mut entry) = entry else { return fail("an entry is an object") };
-        let Some(Value::String(key)) = entry.swap_remove(ENTRY.0) else { return fail("an entry has a key") };
-        let value = entry.swap_remove(ENTRY.1).unwrap_or(Value::Null);
-        self.doubt_unless_empty(&entry);
-        let value = below(self.through(inner, value), ENTRY.1)?;
+        let Some(Value::String(key)) = entry.swap_remove(ENTRY_KEYS.0) else { return fail("an entry has a key") };
+        let value = entry.swap_remove(ENTRY_KEYS.1).unwrap_or(Value::Null);
+        self.count_mismatch_unless_empty(&entry);
+        let value = self.at_step(ENTRY_KEYS.1, |own| own.convert(inner, value))?;
         if out.contains_key(&key) {
-            return fail(format!("the key `{key}` appears twice"));
+            self.repair(format!("the key `{key}` is given again: the last entry is read"));
         }
         out.insert(key, value);
         Ok(())
     }
 
-    fn tuple(&mut self, fields: &[String], rest: Option<&str>, object: LensId, value: Value) -> Passed {
-        if self.way == Way::Encode {
+    fn convert_tuple(
+        &mut self,
+        fields: &[String],
+        rest: Option<&str>,
+        object: LensId,
+        value: Value,
+    ) -> ConversionResult {
+        if self.direction == Direction::Encode {
             let Value::Array(items) = value else { return fail("a tuple is an array") };
             let mut items = items.into_iter();
             let mut map: Map<String, Value> = fields.iter().cloned().zip(items.by_ref()).collect();
@@ -402,10 +572,15 @@ impl Passage<'_> {
                 Some(_) | None => {}
             }
             let place = |field: &str| fields.iter().position(|own| own == field).map(|index| index.to_string());
-            return above(self.through(object, Value::Object(map)), place);
+            return with_outer_step(self.convert(object, Value::Object(map)), place);
         }
-        let Value::Object(mut map) = self.through(object, value)? else {
-            return fail("a tuple travels as an object");
+        let mut map = match self.convert(object, value)? {
+            Value::Object(map) => map,
+            Value::Array(items) => {
+                self.repair("a list where a tuple travels as an object");
+                return Ok(Value::Array(items));
+            }
+            _ => return fail("a tuple travels as an object"),
         };
         let mut items: Vec<Value> = fields.iter().map_while(|field| map.swap_remove(field)).collect();
         let whole = items.len() == fields.len();
@@ -413,10 +588,10 @@ impl Passage<'_> {
             Some(Value::Array(more)) => more,
             Some(_) | None => Vec::new(),
         };
-        self.doubt_unless_empty(&map);
+        self.count_mismatch_unless_empty(&map);
         let behind = !more.is_empty() || fields.iter().skip(items.len()).any(|field| map.contains_key(field));
-        if !whole && behind && self.way == Way::Decode {
-            return fail("a place of the tuple is empty, and a later one is not");
+        if !whole && behind && self.direction == Direction::Decode {
+            self.repair("a place of the tuple is empty: what stands behind it is left out");
         }
         if whole {
             items.extend(more);
@@ -425,28 +600,12 @@ impl Passage<'_> {
     }
 }
 
-/// What a list of at most one item holds.
-fn at_most_one(mut list: Vec<Value>) -> Passed<Option<Value>> {
-    let only = list.pop();
-    if list.is_empty() { Ok(only) } else { fail("more than one item where at most one may be") }
-}
-
-/// The value that a text writes. A text that is no JSON is what it says: models write plain text where any value may stand.
-fn read_text(text: String) -> Value {
-    let bounds = Bounds { depth: DEEPEST, values: usize::MAX };
+/// Text that is no JSON is the string itself: models write plain text where any value is allowed.
+fn decode_text(text: String) -> Value {
+    let bounds = Bounds { depth: MAX_DEPTH, values: usize::MAX };
     let arena = Arena::for_text(text.len());
     match Json::from_text(&text, bounds, &arena) {
         Ok(json) => json.to_value(),
         Err(_) => Value::String(text),
     }
-}
-
-fn labelled(labels: &[(String, Value)], value: &Value, way: Way) -> Passed {
-    let found = match way {
-        Way::Encode => labels.iter().find(|(_, own)| same(own, value)).map(|(label, _)| label.clone().into()),
-        Way::Decode | Way::Partial => {
-            labels.iter().find(|(label, _)| value.as_str() == Some(label)).map(|(_, own)| own.clone())
-        }
-    };
-    found.map_or_else(|| fail("not one of the listed values"), Ok)
 }

@@ -1,74 +1,71 @@
-//! What a text tells of its format: whether it has it for sure, for sure not, or in a way that only a validator could tell. A
-//! format may also be no more than a remark, so that a text without it is unlikely and not refused.
+//! Decides whether a string has a format: surely, surely not, or undecided without a validator. A format may be an annotation
+//! only, so a string without it is unlikely, not refused.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use super::guard::Verdict;
+use super::guard::GuardVerdict;
 
-/// A format that is known.
 struct Format {
     name: &'static str,
-    looks: fn(&str) -> Looks,
+    looks: fn(&str) -> Plausibility,
 }
 
-/// What a text looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Looks {
+enum Plausibility {
     Right,
     Wrong,
     Odd,
 }
 
-impl Looks {
+impl Plausibility {
     fn of(right: bool) -> Self {
         if right { Self::Right } else { Self::Wrong }
     }
 }
 
 const FORMATS: [Format; 19] = [
-    Format { name: "date", looks: |text| Looks::of(is_date(text)) },
+    Format { name: "date", looks: |text| Plausibility::of(is_date(text)) },
     Format { name: "time", looks: time },
     Format { name: "date-time", looks: date_time },
-    Format { name: "uuid", looks: |text| Looks::of(is_uuid(text)) },
-    Format { name: "ipv4", looks: |text| Looks::of(text.parse::<Ipv4Addr>().is_ok()) },
-    Format { name: "ipv6", looks: |text| Looks::of(text.parse::<Ipv6Addr>().is_ok()) },
+    Format { name: "uuid", looks: |text| Plausibility::of(is_uuid(text)) },
+    Format { name: "ipv4", looks: |text| Plausibility::of(text.parse::<Ipv4Addr>().is_ok()) },
+    Format { name: "ipv6", looks: |text| Plausibility::of(text.parse::<Ipv6Addr>().is_ok()) },
     Format { name: "hostname", looks: hostname },
     Format { name: "email", looks: email },
     Format { name: "uri", looks: uri },
-    Format { name: "uri-reference", looks: odd },
-    Format { name: "uri-template", looks: odd },
-    Format { name: "iri", looks: odd },
-    Format { name: "iri-reference", looks: odd },
-    Format { name: "idn-email", looks: odd },
-    Format { name: "idn-hostname", looks: odd },
-    Format { name: "duration", looks: odd },
-    Format { name: "json-pointer", looks: odd },
-    Format { name: "relative-json-pointer", looks: odd },
-    Format { name: "regex", looks: odd },
+    Format { name: "uri-reference", looks: unusual },
+    Format { name: "uri-template", looks: unusual },
+    Format { name: "iri", looks: unusual },
+    Format { name: "iri-reference", looks: unusual },
+    Format { name: "idn-email", looks: unusual },
+    Format { name: "idn-hostname", looks: unusual },
+    Format { name: "duration", looks: unusual },
+    Format { name: "json-pointer", looks: unusual },
+    Format { name: "relative-json-pointer", looks: unusual },
+    Format { name: "regex", looks: unusual },
 ];
 
-/// Whether a text has a format. One that nobody knows asks nothing.
-pub(super) fn verdict(format: &str, text: &str) -> Verdict {
-    let Some(known) = FORMATS.iter().find(|own| own.name == format) else { return Verdict::Yes };
+/// Unknown formats accept every string.
+pub(super) fn verdict(format: &str, text: &str) -> GuardVerdict {
+    let Some(known) = FORMATS.iter().find(|own| own.name == format) else { return GuardVerdict::Yes };
     match (known.looks)(text) {
-        Looks::Right => Verdict::Yes,
-        Looks::Wrong => Verdict::Unlikely,
-        Looks::Odd => Verdict::Perhaps,
+        Plausibility::Right => GuardVerdict::Yes,
+        Plausibility::Wrong => GuardVerdict::Unlikely,
+        Plausibility::Odd => GuardVerdict::Perhaps,
     }
 }
 
-/// Whether a format asks something.
 pub(super) fn is_known(format: &str) -> bool {
     FORMATS.iter().any(|own| own.name == format)
 }
 
-/// Whether a text can be told to have a format, or not to have it; a leap second aside.
+/// True of formats that are decided for every string but leap seconds.
 pub(super) fn is_decided(format: &str) -> bool {
     ["date", "time", "date-time", "uuid", "ipv4", "ipv6"].contains(&format)
 }
 
-fn odd(_: &str) -> Looks {
-    Looks::Odd
+fn unusual(_: &str) -> Plausibility {
+    Plausibility::Odd
 }
 
 /// A number of just so many digits.
@@ -92,35 +89,35 @@ fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// A time of day with its offset; a leap second is odd.
-fn time(text: &str) -> Looks {
+/// A time of day with its offset; leap seconds are unusual.
+fn time(text: &str) -> Plausibility {
     let (clock, offset) = match text.find(['Z', 'z', '+', '-']) {
         Some(at) => text.split_at(at),
-        None => return Looks::Wrong,
+        None => return Plausibility::Wrong,
     };
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
     let minutes = |text: &str| {
         let (hours, minutes) = text.split_once(':')?;
         Some((digits(hours, 2).filter(|hours| *hours < 24)?, digits(minutes, 2).filter(|minutes| *minutes < 60)?))
     };
-    let Some((hours, seconds)) = clock.rsplit_once(':') else { return Looks::Wrong };
-    let (Some(_), Some(seconds)) = (minutes(hours), digits(seconds, 2)) else { return Looks::Wrong };
+    let Some((hours, seconds)) = clock.rsplit_once(':') else { return Plausibility::Wrong };
+    let (Some(_), Some(seconds)) = (minutes(hours), digits(seconds, 2)) else { return Plausibility::Wrong };
     let whole = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
     let known = offset == "Z" || offset.strip_prefix(['+', '-']).is_some_and(|offset| minutes(offset).is_some());
     match seconds {
-        0..60 if whole && known => Looks::Right,
-        0..=60 if whole && (known || offset == "z") => Looks::Odd,
-        _ => Looks::Wrong,
+        0..60 if whole && known => Plausibility::Right,
+        0..=60 if whole && (known || offset == "z") => Plausibility::Odd,
+        _ => Plausibility::Wrong,
     }
 }
 
-fn date_time(text: &str) -> Looks {
+fn date_time(text: &str) -> Plausibility {
     match text.split_once(['T', 't', ' ']) {
         Some((date, clock)) if is_date(date) => match time(clock) {
-            Looks::Right if !text.contains('T') => Looks::Odd,
-            looks @ (Looks::Right | Looks::Wrong | Looks::Odd) => looks,
+            Plausibility::Right if !text.contains('T') => Plausibility::Odd,
+            looks @ (Plausibility::Right | Plausibility::Wrong | Plausibility::Odd) => looks,
         },
-        Some(_) | None => Looks::Wrong,
+        Some(_) | None => Plausibility::Wrong,
     }
 }
 
@@ -132,46 +129,45 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-fn hostname(text: &str) -> Looks {
+fn hostname(text: &str) -> Plausibility {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     let label = |label: &str| {
         let inside = !label.starts_with('-') && !label.ends_with('-') && !label.contains("--");
         (1..64).contains(&label.len()) && inside && label.bytes().all(letter)
     };
     match text {
-        _ if text.len() < 254 && text.split('.').all(label) => Looks::Right,
-        _ if text.bytes().all(|byte| letter(byte) || byte == b'.') => Looks::Odd,
-        _ => Looks::Wrong,
+        _ if text.len() < 254 && text.split('.').all(label) => Plausibility::Right,
+        _ if text.bytes().all(|byte| letter(byte) || byte == b'.') => Plausibility::Odd,
+        _ => Plausibility::Wrong,
     }
 }
 
-fn email(text: &str) -> Looks {
-    let Some((name, host)) = text.split_once('@') else { return Looks::Wrong };
+fn email(text: &str) -> Plausibility {
+    let Some((name, host)) = text.split_once('@') else { return Plausibility::Wrong };
     let word = |word: &str| {
         !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_+-".contains(&byte))
     };
     let plain = name.len() < 65 && name.split('.').all(word) && host.contains('.');
-    if plain && hostname(host) == Looks::Right { Looks::Right } else { Looks::Odd }
+    if plain && hostname(host) == Plausibility::Right { Plausibility::Right } else { Plausibility::Odd }
 }
 
-fn uri(text: &str) -> Looks {
-    let Some((scheme, rest)) = text.split_once(':') else { return Looks::Wrong };
+fn uri(text: &str) -> Plausibility {
+    let Some((scheme, rest)) = text.split_once(':') else { return Plausibility::Wrong };
     let named = scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte));
     if !named {
-        return Looks::Wrong;
+        return Plausibility::Wrong;
     }
-    let Some(rest) = rest.strip_prefix("//") else { return Looks::Odd };
+    let Some(rest) = rest.strip_prefix("//") else { return Plausibility::Odd };
     let (host, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     let plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._~-?=&".contains(&byte));
-    if hostname(host) == Looks::Right && plain { Looks::Right } else { Looks::Odd }
+    if hostname(host) == Plausibility::Right && plain { Plausibility::Right } else { Plausibility::Odd }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{FORMATS, Verdict, verdict};
+    use super::{FORMATS, GuardVerdict, verdict};
 
-    /// A text that is said to have a format has it, and one that is said not to have it has it not.
     #[test]
     fn a_validator_agrees() {
         let texts = [
@@ -226,12 +222,12 @@ mod tests {
             for text in texts {
                 let valid = judge.is_valid(&text.into());
                 let wrong = match verdict(format.name, text) {
-                    Verdict::Yes => !valid,
-                    Verdict::Unlikely | Verdict::No => valid,
-                    Verdict::Perhaps => false,
+                    GuardVerdict::Yes => !valid,
+                    GuardVerdict::Unlikely | GuardVerdict::No => valid,
+                    GuardVerdict::Perhaps => false,
                 };
                 assert!(!wrong, "{text:?} as {}: {valid}", format.name);
-                told += usize::from(verdict(format.name, text) != Verdict::Perhaps);
+                told += usize::from(verdict(format.name, text) != GuardVerdict::Perhaps);
             }
         }
         assert!(told > 300, "only {told} are told");

@@ -1,26 +1,26 @@
-//! Owns the value mapping that belongs to a fitted schema: what each rewrite did to the shape of values, and how a value goes
-//! to the wire and back. Rewrites add to it as they go; it knows neither dialects nor schemas.
+//! The value mapping of a fitted schema: what each rewrite did to the shape of values, and how values are converted to the wire
+//! and back. It knows neither dialects nor schemas.
 
-mod alike;
 mod apply;
-mod choose;
-mod doubt;
+mod branches;
 mod format;
-mod frame;
 mod guard;
-mod image;
-mod place;
+mod overlap;
+mod source_pointer;
+mod undecidable;
+pub(crate) mod view;
+mod wire_object;
 mod wire_types;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use smol_str::SmolStr;
 
-pub(crate) use alike::Found;
-pub use apply::LensError;
-pub(crate) use doubt::Guesses;
-pub(crate) use guard::{Guard, GuardId, More, Pattern, Sized, Verdict};
-pub use image::NoImage;
+pub use apply::{DecodeRepair, LensError};
+pub(crate) use guard::{Guard, GuardVerdict, RareConstraints, SizeKind};
+pub use guard::{GuardId, Pattern};
+pub(crate) use overlap::Ambiguities;
+pub(crate) use undecidable::GuessedBranches;
 
 /// The value mapping of a fitted schema: [`encode`](Lens::encode) to the wire, [`decode`](Lens::decode) back. It can be written
 /// as JSON, kept, and used in another process.
@@ -29,101 +29,115 @@ pub struct Lens {
     shapes: Vec<Shape>,
     guards: Vec<Guard>,
     root: LensId,
-    #[serde(default, skip_serializing_if = "Undeclared::are_as_asked")]
+    #[serde(default, skip_serializing_if = "Undeclared::is_default")]
     undeclared: Undeclared,
-    /// What values go through after this, on their way to the wire.
+    /// The lens between this one and the wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next: Option<Box<Lens>>,
 }
 
-/// Whether an object on the wire may have properties that are not declared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Undeclared {
-    /// It may where the caller's schema says so.
+    /// Undeclared properties are allowed where the caller's schema allows them.
     #[default]
     AsAsked,
-    /// It never may.
+    /// They never are.
     Refused,
 }
 
 impl Undeclared {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-    fn are_as_asked(&self) -> bool {
+    fn is_default(&self) -> bool {
         *self == Self::AsAsked
     }
 }
 
-/// A shape of a [`Lens`].
+/// The index of a shape in a [`Lens`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct LensId(u32);
+pub struct LensId(u32);
 
-/// How the value at one place travels.
+/// How a value is encoded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Shape {
-    /// As it is.
+pub enum Shape {
+    /// Unchanged.
     Same,
-    /// Another shape, by number: the way to a shape that was not known yet.
+    /// An alias: recursive shapes are referred to before they are known.
     Link(LensId),
-    /// `null` as it is, anything else in a shape.
+    /// `null` unchanged, anything else by a shape.
     Nullable(LensId),
-    /// The value of an entry: `null` by its absence, anything else in a shape.
+    /// The value of an entry: `null` as its absence, anything else by a shape.
     NullIsAbsent(LensId),
     /// An object, field by field.
     Object(Box<ObjectShape>),
-    /// An array whose first items travel in shapes of their own, and the rest in one.
+    /// An array, item by item.
     Array {
+        /// The shapes of the first items.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         prefix: Vec<LensId>,
+        /// The shape of the other items.
         rest: LensId,
     },
-    /// A tuple as an object with one field for each place, and the rest in a list.
-    Tuple { fields: Vec<String>, rest: Option<String>, object: LensId },
+    /// A tuple as an object with one field for each item, and the rest in a list.
+    Tuple {
+        /// The keys of the first items.
+        fields: Vec<String>,
+        /// The key of the list of the other items.
+        rest: Option<String>,
+        /// The shape of the object.
+        object: LensId,
+    },
     /// A map as a list of entries.
     Entries(LensId),
-    /// Inside an object under this key.
+    /// An object with the value under this key.
     Wrapped(String, LensId),
     /// `null` as an empty list, anything else as a list of one.
     AtMostOne(LensId),
-    /// As JSON text in a string.
+    /// JSON text.
     Text,
-    /// One of these values, each under a label.
+    /// Enum values as strings.
     Labels(Vec<(String, Value)>),
-    /// The first branch that fits.
+    /// By the branch that matches.
     Union(Vec<Branch>),
-    /// An object with one of these keys, by branch.
-    Choice { branches: Vec<(String, GuardId)>, object: LensId },
+    /// An object with one key, which names the branch.
+    Choice {
+        /// The key and the guard of each branch.
+        branches: Vec<(String, GuardId)>,
+        /// The shape of the object.
+        object: LensId,
+    },
 }
 
-/// What a value of another kind becomes on the wire.
+/// The carriers that change the type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WireKind {
-    /// A string that holds JSON.
+    /// JSON text.
     Text,
-    /// A string that stands for a value.
+    /// A string for an enum value.
     Label,
     /// A list of entries.
     Entries,
 }
 
-/// An object whose properties travel in shapes of their own.
+/// The encoding of an object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ObjectShape {
-    pub(crate) fields: Vec<Field>,
-    /// Properties that are not declared, as a list of entries.
-    pub(crate) rest: Option<Rest>,
-    /// The shapes of properties that are not declared and stay in place, by the first pattern that the key matches.
+pub struct ObjectShape {
+    /// The declared properties.
+    pub fields: Vec<Field>,
+    /// Undeclared properties as a list of entries.
+    pub rest: Option<Rest>,
+    /// The shapes of undeclared properties that stay in place, by the first matching pattern.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) matching: Vec<(Pattern, LensId)>,
+    pub matching: Vec<(Pattern, LensId)>,
     /// The shape of those that match none.
-    pub(crate) others: LensId,
+    pub others: LensId,
 }
 
 impl Shape {
-    /// What it is called, in words.
-    fn name(&self) -> &'static str {
+    /// Its name in messages.
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Same => "the same",
             Self::Link(_) => "a link",
@@ -142,7 +156,7 @@ impl Shape {
         }
     }
 
-    /// Whether values change whatever the shapes inside are.
+    /// True where the shape changes values whatever its inner shapes are.
     fn changes_values(&self) -> bool {
         match self {
             Self::Same | Self::Link(_) | Self::Nullable(_) | Self::Array { .. } | Self::Union(_) => false,
@@ -185,14 +199,14 @@ impl Shape {
 }
 
 impl ObjectShape {
-    /// The shape of a property that is not declared.
-    fn other(&self, key: &str) -> LensId {
+    /// The shape of an undeclared property.
+    pub fn undeclared_shape(&self, key: &str) -> LensId {
         self.matching.iter().find(|(pattern, _)| pattern.matches(key)).map_or(self.others, |(_, lens)| *lens)
     }
 
-    /// Whether an undeclared key could be taken for a renamed property: it is the new name of one, with any number of
-    /// underscores behind it. Such keys travel with one underscore more.
-    fn takes(&self, key: &str) -> bool {
+    /// True of undeclared keys that are the new name of a property with any number of underscores behind it. Such keys are encoded
+    /// with one underscore more.
+    pub fn collides_with_renamed(&self, key: &str) -> bool {
         self.fields
             .iter()
             .filter_map(|field| field.renamed.as_deref())
@@ -202,74 +216,92 @@ impl ObjectShape {
 
 /// A branch of a union.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Branch {
-    /// What the caller's value must be.
-    pub(crate) guard: GuardId,
-    pub(crate) lens: LensId,
+pub struct Branch {
+    /// The guard of the caller's values.
+    pub guard: GuardId,
+    /// The shape of its values.
+    pub lens: LensId,
 }
 
 /// A declared property.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Field {
-    pub(crate) name: SmolStr,
-    /// What it is called on the wire, where that is something else.
+pub struct Field {
+    /// The caller's name.
+    pub name: SmolStr,
+    /// Its name on the wire, where that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) renamed: Option<SmolStr>,
-    pub(crate) lens: LensId,
-    pub(crate) absent: Absent,
+    pub renamed: Option<SmolStr>,
+    /// The shape of its values.
+    pub lens: LensId,
+    /// The encoding of its absence.
+    pub absent: Absent,
+    /// What absence is encoded as, where [`Absent::Constant`] says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constant: Option<Box<Value>>,
 }
 
 impl Field {
-    pub(crate) fn wire(&self) -> &str {
+    /// Its name on the wire.
+    pub fn wire(&self) -> &str {
         self.renamed.as_deref().unwrap_or(&self.name)
     }
 }
 
-/// What the absence of a property becomes.
+/// The encoding of an absent property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Absent {
-    /// It stays absent.
+pub enum Absent {
+    /// Absent.
     Kept,
-    /// It travels as `null`.
+    /// `null`.
     Null,
-    /// It travels as `null`, and `null` itself cannot travel.
+    /// `null`, as `null` itself is: `null` on the wire is decoded as absence.
     NullEither,
-    /// `null` travels as absence.
+    /// `null`, as `null` itself is: `null` on the wire is decoded as `null`.
+    NullEitherIsNull,
+    /// Never absent: absence encodes `null`.
     IsNull,
-    /// It stays absent, and `null` cannot travel.
+    /// Absent, as `null` is: absence on the wire is decoded as absence.
     IsEither,
-    /// It travels as an empty list, and a value as a list of one.
+    /// Absent, as `null` is: absence on the wire is decoded as `null`.
+    IsEitherNull,
+    /// An empty list, and a value as a list of one.
     EmptyList,
-    /// It travels as `null`, and `null` as an empty list.
+    /// An empty list, as an empty value is: an empty list on the wire is decoded as absence.
+    EmptyEither,
+    /// The only value that the property has.
+    Constant,
+    /// `null`, and `null` as an empty list.
     NullMark,
-    /// It travels as `null`, `null` as an empty list, and a value as a list of one.
+    /// `null`, `null` as an empty list, and a value as a list of one.
     NullList,
 }
 
-/// What happens to properties that are not declared.
+/// The list of entries that encodes undeclared properties.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Rest {
-    pub(crate) wire: String,
-    pub(crate) lens: LensId,
-    /// Whether the list is there even when it is empty.
-    pub(crate) always: bool,
+pub struct Rest {
+    /// The key of the list on the wire.
+    pub wire: String,
+    /// The shape of the values of entries.
+    pub lens: LensId,
+    /// True where the list is sent even if empty.
+    pub always: bool,
 }
 
-/// How many shapes are followed that stand for others.
+/// The limit of aliases in a row.
 const DEEPEST_LINKS: usize = 16;
 
-/// What is used by what.
+/// Pairs of a thing and what uses it.
 #[derive(Default)]
-struct Uses(Vec<(usize, usize)>);
+struct Dependents(Vec<(usize, usize)>);
 
-impl Uses {
+impl Dependents {
     fn add(&mut self, used: usize, by: usize) {
         self.0.push((used, by));
     }
 
-    /// Which of so many things these are, or use one of them, however far below.
-    fn all_above(mut self, mut open: Vec<usize>, count: usize) -> Vec<bool> {
+    /// The things that are in `open`, or use one of them, transitively.
+    fn all_dependents(mut self, mut open: Vec<usize>, count: usize) -> Vec<bool> {
         self.0.sort_unstable();
         let mut above = vec![false; count];
         while let Some(index) = open.pop() {
@@ -284,35 +316,41 @@ impl Uses {
     }
 }
 
-/// So many shapes are looked at to see whether one changes values.
-const MOST_LOOKS: usize = 64;
+const MAX_SHAPES_VISITED: usize = 64;
 
 impl Absent {
-    /// Whether something travels where the caller's object has nothing.
-    fn has_a_mark(self) -> bool {
+    /// True where absence has a value on the wire.
+    pub fn is_encoded(self) -> bool {
         match self {
-            Self::Kept | Self::IsNull | Self::IsEither => false,
-            Self::Null | Self::NullEither | Self::EmptyList | Self::NullMark | Self::NullList => true,
+            Self::Kept | Self::IsNull | Self::IsEither | Self::IsEitherNull => false,
+            Self::Null
+            | Self::NullEither
+            | Self::NullEitherIsNull
+            | Self::EmptyList
+            | Self::EmptyEither
+            | Self::Constant
+            | Self::NullMark
+            | Self::NullList => true,
         }
     }
 }
 
 impl LensId {
-    /// The shape of what travels as it is.
+    /// The identity.
     pub(crate) const SAME: Self = Self(0);
 
-    pub(crate) fn is_same(self) -> bool {
+    /// True of the identity only; [`Lens::is_identity_shape`] also finds shapes that turned out to change nothing.
+    pub fn is_same(self) -> bool {
         self == Self::SAME
     }
 }
 
 impl Lens {
-    /// Whether every value travels as it is.
+    /// True where every value is encoded as itself.
     pub fn is_identity(&self) -> bool {
         self.root.is_same() && self.next.is_none()
     }
 
-    /// This lens, and another one after it.
     pub(crate) fn then(mut self, next: Self) -> Self {
         self.next = Some(Box::new(next));
         self
@@ -322,7 +360,7 @@ impl Lens {
         Self { shapes: Vec::new(), guards: Vec::new(), root: LensId::SAME, undeclared: Undeclared::AsAsked, next: None }
     }
 
-    /// Adds a shape. One that changes nothing is the identity.
+    /// Shapes that change nothing become the identity.
     pub(crate) fn add(&mut self, shape: Shape) -> LensId {
         let mut same = !shape.changes_values();
         shape.each_inner(&mut |inner| same &= inner.is_same());
@@ -339,7 +377,7 @@ impl Lens {
         id
     }
 
-    /// What a value becomes on the wire, where that looks like something else.
+    /// The carrier of a value, where it changes the type.
     pub(crate) fn kind_on_wire(&self, id: LensId) -> Option<WireKind> {
         match self.shape(id) {
             Shape::Text => Some(WireKind::Text),
@@ -359,19 +397,19 @@ impl Lens {
         }
     }
 
-    /// Whether something that is no list may travel as one.
-    pub(crate) fn makes_lists(&self, id: LensId) -> bool {
-        self.makes_lists_below(id, DEEPEST_LINKS)
+    /// True where a value that is no list may be encoded as one.
+    pub(crate) fn may_become_list(&self, id: LensId) -> bool {
+        self.may_become_list_below(id, DEEPEST_LINKS)
     }
 
-    fn makes_lists_below(&self, id: LensId, depth: usize) -> bool {
+    fn may_become_list_below(&self, id: LensId, depth: usize) -> bool {
         // What is too far away, as in a loop, may be anything.
         let Some(depth) = depth.checked_sub(1) else { return true };
         match self.shape(id) {
             Shape::Entries(_) | Shape::AtMostOne(_) => true,
-            Shape::Link(inner) => inner.is_same() || self.makes_lists_below(*inner, depth),
-            Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => self.makes_lists_below(*inner, depth),
-            Shape::Union(branches) => branches.iter().any(|branch| self.makes_lists_below(branch.lens, depth)),
+            Shape::Link(inner) => inner.is_same() || self.may_become_list_below(*inner, depth),
+            Shape::Nullable(inner) | Shape::NullIsAbsent(inner) => self.may_become_list_below(*inner, depth),
+            Shape::Union(branches) => branches.iter().any(|branch| self.may_become_list_below(branch.lens, depth)),
             Shape::Same
             | Shape::Object(_)
             | Shape::Array { .. }
@@ -383,19 +421,18 @@ impl Lens {
         }
     }
 
-    /// A shape that is not known yet.
+    /// A shape to be set by [`set_link`](Self::set_link).
     pub(crate) fn reserve(&mut self) -> LensId {
         self.push(Shape::Link(LensId::SAME))
     }
 
-    /// Says what a reserved shape is.
-    pub(crate) fn settle(&mut self, id: LensId, known: LensId) {
+    /// Sets a reserved shape.
+    pub(crate) fn set_link(&mut self, id: LensId, known: LensId) {
         if let Some(shape) = self.shapes.get_mut(id.0 as usize) {
             *shape = Shape::Link(known);
         }
     }
 
-    /// Adds a guard, or the place for one that is set later.
     pub(crate) fn add_guard(&mut self, guard: Guard) -> GuardId {
         let id = GuardId::at(self.guards.len());
         self.guards.push(guard);
@@ -418,13 +455,13 @@ impl Lens {
         self
     }
 
-    /// Finds the shapes that change nothing, which is known of a loop only when all of it is there, and makes them the identity.
-    pub(crate) fn settled(mut self) -> Self {
+    /// Replaces shapes that change nothing by the identity. Of recursive shapes that is known only when all are there.
+    pub(crate) fn simplified(mut self) -> Self {
         // Without links there are no loops, and what changes nothing was never added.
         if !self.shapes.iter().any(|shape| matches!(shape, Shape::Link(_))) {
             return self;
         }
-        let mut uses = Uses::default();
+        let mut uses = Dependents::default();
         let mut moving: Vec<usize> = Vec::new();
         for (index, shape) in self.shapes.iter().enumerate() {
             if shape.changes_values() {
@@ -436,7 +473,7 @@ impl Lens {
                 }
             });
         }
-        let changes = uses.all_above(moving, self.shapes.len());
+        let changes = uses.all_dependents(moving, self.shapes.len());
         for (shape, changes) in self.shapes.iter_mut().zip(&changes) {
             if !changes {
                 *shape = Shape::Same;
@@ -448,12 +485,12 @@ impl Lens {
         self
     }
 
-    /// Whether a shape is known to change values although the lens is not settled yet; not all that do are known.
-    pub(crate) fn surely_changes(&self, id: LensId) -> bool {
+    /// An early answer before [`simplified`](Self::simplified): some shapes that change values are not found.
+    pub(crate) fn is_known_to_change(&self, id: LensId) -> bool {
         if id.is_same() {
             return false;
         }
-        let (mut open, mut left) = (vec![id], MOST_LOOKS);
+        let (mut open, mut left) = (vec![id], MAX_SHAPES_VISITED);
         while let Some(id) = open.pop().filter(|_| left > 0) {
             left -= 1;
             let shape = self.shape(id);
@@ -465,19 +502,18 @@ impl Lens {
         false
     }
 
-    /// Whether values travel alike in two shapes, as far as a look at these tells.
-    pub(crate) fn are_alike(&self, a: LensId, b: LensId) -> bool {
+    /// Equality without following links, which may not be set yet.
+    pub(crate) fn are_equal_shapes(&self, a: LensId, b: LensId) -> bool {
         let (own, other) = (self.shape(a), self.shape(b));
         // Where a link leads may not be known yet.
         a == b || (own == other && !matches!(own, Shape::Link(_)))
     }
 
-    /// Whether a shape of a settled lens changes nothing.
-    pub(crate) fn keeps(&self, id: LensId) -> bool {
+    /// Valid after [`simplified`](Self::simplified).
+    pub(crate) fn is_identity_shape(&self, id: LensId) -> bool {
         matches!(self.shape(id), Shape::Same)
     }
 
-    /// What a property is called on the wire, in the shape of an object.
     pub(crate) fn wire_name<'n>(&'n self, id: LensId, name: &'n str) -> &'n str {
         let Shape::Object(object) = self.shape(id) else { return name };
         object.fields.iter().find(|field| *field.name == *name).map_or(name, Field::wire)

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::str::Chars;
 
-use super::shape::Shape;
-use super::token::{Findings, Group, Mode, One, Spot, Token};
+use super::groups::GroupTracker;
+use super::token::{CharToken, EcmaMode, Group, PatternFindings, Token, TokenSpan};
 use super::{Feature, Features, LARGE_BOUND};
 
 /// A pattern in pieces.
 pub(super) struct Parsed<'p> {
-    pub(super) spots: Vec<Spot<'p>>,
+    pub(super) spots: Vec<TokenSpan<'p>>,
     pub(super) features: Features,
-    pub(super) mode: Mode,
+    pub(super) mode: EcmaMode,
 }
 
 /// Room for so many pieces is made at once.
@@ -19,22 +19,22 @@ const FEW_SPOTS: usize = 32;
 
 impl<'p> Parsed<'p> {
     pub(super) fn read(pattern: &'p str) -> Self {
-        let mut spots: Vec<Spot<'p>> = Vec::with_capacity(pattern.len().min(FEW_SPOTS));
-        let Findings { features, mode } = scan(pattern, |spot| spots.push(spot));
+        let mut spots: Vec<TokenSpan<'p>> = Vec::with_capacity(pattern.len().min(FEW_SPOTS));
+        let PatternFindings { features, mode } = scan(pattern, |spot| spots.push(spot));
         Self { spots, features, mode }
     }
 }
 
 /// Reads a pattern and hands out its pieces in turn.
-pub(super) fn scan<'p>(pattern: &'p str, mut each: impl FnMut(Spot<'p>)) -> Findings {
-    let mut reader = Reader {
+pub(super) fn scan<'p>(pattern: &'p str, mut each: impl FnMut(TokenSpan<'p>)) -> PatternFindings {
+    let mut reader = PatternReader {
         pattern,
         rest: pattern.chars(),
-        findings: Findings { features: Features::default(), mode: Mode::Either },
+        findings: PatternFindings { features: Features::default(), mode: EcmaMode::Either },
         captures: 0,
         names: BTreeMap::new(),
     };
-    let mut shape = Shape::new();
+    let mut shape = GroupTracker::new();
     let (mut starts, mut ends, mut after_flags) = (false, false, true);
     loop {
         let start = reader.offset();
@@ -48,7 +48,7 @@ pub(super) fn scan<'p>(pattern: &'p str, mut each: impl FnMut(Spot<'p>)) -> Find
         starts |= start == 0 && matches!(token, Token::Start);
         ends = start > 0 && matches!(token, Token::End);
         shape.add(&token, &mut reader.findings);
-        each(Spot { token, start, end: reader.offset() });
+        each(TokenSpan { token, start, end: reader.offset() });
     }
     if !shape.finish(&mut reader.findings) || !starts || !ends {
         reader.findings.note(Feature::Unanchored);
@@ -57,33 +57,32 @@ pub(super) fn scan<'p>(pattern: &'p str, mut each: impl FnMut(Spot<'p>)) -> Find
 }
 
 /// Cuts a pattern into tokens and notes what their spelling gives away.
-struct Reader<'p> {
+struct PatternReader<'p> {
     pattern: &'p str,
     rest: Chars<'p>,
-    findings: Findings,
+    findings: PatternFindings,
     captures: usize,
     /// The number of each named group.
     names: BTreeMap<&'p str, usize>,
 }
 
-/// Where an escape stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum EscapePosition {
     Class,
     Outside,
 }
 
-impl<'p> Reader<'p> {
+impl<'p> PatternReader<'p> {
     fn offset(&self) -> usize {
         self.pattern.len() - self.rest.as_str().len()
     }
 
-    fn char(&mut self, char: char) -> One<'p> {
+    fn char(&mut self, char: char) -> CharToken<'p> {
         // Without the flag it is two characters.
         if char.len_utf16() > 1 {
-            self.findings.only(Mode::Unicode);
+            self.findings.only(EcmaMode::Unicode);
         }
-        One::Char(char)
+        CharToken::Char(char)
     }
 
     fn eat(&mut self, text: &str) -> bool {
@@ -117,7 +116,7 @@ impl<'p> Reader<'p> {
             '{' => self.braces(),
             char => {
                 if matches!(char, ']' | '}') {
-                    self.findings.only(Mode::Legacy);
+                    self.findings.only(EcmaMode::Legacy);
                 }
                 Token::One(self.char(char))
             }
@@ -128,7 +127,7 @@ impl<'p> Reader<'p> {
     fn repeat(&mut self, min: u64, max: Option<u64>) -> Token<'p> {
         if !self.eat("?") && self.eat("+") {
             // Possessive: Python since 3.11, ECMA-262 never.
-            self.findings.mode = Mode::Neither;
+            self.findings.mode = EcmaMode::Neither;
         }
         Token::Repeat { min, max }
     }
@@ -146,8 +145,8 @@ impl<'p> Reader<'p> {
                 self.findings.not_python();
             }
             self.rest = here;
-            self.findings.only(Mode::Legacy);
-            return Token::One(One::Char('{'));
+            self.findings.only(EcmaMode::Legacy);
+            return Token::One(CharToken::Char('{'));
         }
         let min = low.parse().unwrap_or(u64::MAX);
         let max = if high.is_empty() { None } else { Some(high.parse().unwrap_or(u64::MAX)) };
@@ -182,7 +181,7 @@ impl<'p> Reader<'p> {
         if self.eat("P=") {
             let name = self.eat_while(usize::MAX, |char| char != ')');
             self.findings.note(Feature::Backreference);
-            self.findings.mode = Mode::Neither;
+            self.findings.mode = EcmaMode::Neither;
             if !self.eat(")") {
                 self.findings.not_python();
             }
@@ -238,24 +237,24 @@ impl<'p> Reader<'p> {
             self.eat("-");
             let Some(high) = self.class_member() else { break };
             match (low, high) {
-                (One::Char(from), One::Char(to)) => {
+                (CharToken::Char(from), CharToken::Char(to)) => {
                     if from > to {
                         self.findings.broken();
                     }
                     items.push((low, Some(high)));
                 }
                 // Without the flag the dash is a member; with it, and in Python, this is an error.
-                (One::Char(_) | One::Set(_) | One::Property { .. }, _) => {
-                    self.findings.only(Mode::Legacy);
+                (CharToken::Char(_) | CharToken::Set(_) | CharToken::Property { .. }, _) => {
+                    self.findings.only(EcmaMode::Legacy);
                     self.findings.not_python();
-                    items.extend([(low, None), (One::Char('-'), None), (high, None)]);
+                    items.extend([(low, None), (CharToken::Char('-'), None), (high, None)]);
                 }
             }
         }
         Token::Class { negated, items }
     }
 
-    fn class_member(&mut self) -> Option<One<'p>> {
+    fn class_member(&mut self) -> Option<CharToken<'p>> {
         let Some(char) = self.rest.next() else {
             self.findings.broken();
             return None;
@@ -266,9 +265,9 @@ impl<'p> Reader<'p> {
         match self.rest.clone().next() {
             Some('b') => {
                 self.rest.next();
-                Some(One::Char('\u{8}'))
+                Some(CharToken::Char('\u{8}'))
             }
-            _ => Some(self.escape(Place::Class)),
+            _ => Some(self.escape(EscapePosition::Class)),
         }
     }
 
@@ -282,7 +281,7 @@ impl<'p> Reader<'p> {
             }
             Some(letter @ ('A' | 'Z')) => {
                 self.rest = ahead;
-                self.findings.mode = Mode::Neither;
+                self.findings.mode = EcmaMode::Neither;
                 Token::Boundary(letter)
             }
             Some('1'..='9') => {
@@ -304,18 +303,18 @@ impl<'p> Reader<'p> {
                 }
                 Token::Backreference(usize::MAX)
             }
-            _ => Token::One(self.escape(Place::Outside)),
+            _ => Token::One(self.escape(EscapePosition::Outside)),
         }
     }
 
     /// After a backslash, where it stands for one character.
-    fn escape(&mut self, place: Place) -> One<'p> {
+    fn escape(&mut self, place: EscapePosition) -> CharToken<'p> {
         let Some(char) = self.rest.next() else {
             self.findings.broken();
-            return One::Char('\\');
+            return CharToken::Char('\\');
         };
-        One::Char(match char {
-            'd' | 'D' | 's' | 'S' | 'w' | 'W' => return One::Set(char),
+        CharToken::Char(match char {
+            'd' | 'D' | 's' | 'S' | 'w' | 'W' => return CharToken::Set(char),
             'p' | 'P' => return self.property(char),
             'n' => '\n',
             'r' => '\r',
@@ -323,7 +322,7 @@ impl<'p> Reader<'p> {
             'v' => '\u{b}',
             'f' => '\u{c}',
             'a' => {
-                self.findings.mode = Mode::Neither;
+                self.findings.mode = EcmaMode::Neither;
                 '\u{7}'
             }
             'x' => self.code(2),
@@ -339,15 +338,15 @@ impl<'p> Reader<'p> {
             '0' => {
                 let octal = self.eat_while(2, |char| ('0'..='7').contains(&char));
                 if !octal.is_empty() {
-                    self.findings.only(Mode::Legacy);
+                    self.findings.only(EcmaMode::Legacy);
                 }
                 u8::from_str_radix(octal, 8).map_or('\0', char::from)
             }
             _ => {
                 if char.is_ascii_alphanumeric() {
                     self.findings.broken();
-                } else if !r"^$\.*+?()[]{}|/".contains(char) && (place == Place::Outside || char != '-') {
-                    self.findings.only(Mode::Legacy);
+                } else if !r"^$\.*+?()[]{}|/".contains(char) && (place == EscapePosition::Outside || char != '-') {
+                    self.findings.only(EcmaMode::Legacy);
                 }
                 return self.char(char);
             }
@@ -355,29 +354,29 @@ impl<'p> Reader<'p> {
     }
 
     /// After `\p`.
-    fn property(&mut self, letter: char) -> One<'p> {
+    fn property(&mut self, letter: char) -> CharToken<'p> {
         self.findings.note(Feature::UnicodeClass);
         self.findings.not_python();
-        self.findings.only(Mode::Unicode);
+        self.findings.only(EcmaMode::Unicode);
         let open = self.eat("{");
         let name = if open { self.eat_while(usize::MAX, |char| char != '}') } else { "" };
         if !open || !self.eat("}") {
             self.findings.broken();
         }
-        One::Property { letter, name }
+        CharToken::Property { letter, name }
     }
 
     /// After `\u`: four digits, a pair of halves, or digits in braces.
-    fn unicode(&mut self) -> One<'p> {
+    fn unicode(&mut self) -> CharToken<'p> {
         if self.eat("{") {
             self.findings.not_python();
-            self.findings.only(Mode::Unicode);
+            self.findings.only(EcmaMode::Unicode);
             let digits = self.eat_while(usize::MAX, |char| char.is_ascii_hexdigit());
             let code = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
             if !self.eat("}") || code.is_none() {
                 self.findings.broken();
             }
-            return One::Char(code.unwrap_or(char::REPLACEMENT_CHARACTER));
+            return CharToken::Char(code.unwrap_or(char::REPLACEMENT_CHARACTER));
         }
         let mut ahead = self.rest.clone();
         let high = hex(&mut ahead, 4);
@@ -390,7 +389,7 @@ impl<'p> Reader<'p> {
                 let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
                 self.char(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER))
             }
-            _ => One::Char(self.code(4)),
+            _ => CharToken::Char(self.code(4)),
         }
     }
 

@@ -1,17 +1,17 @@
-//! Owns the pieces that a pattern is cut into, and what is found out on the way.
+//! The tokens of a pattern, and what the tokenizer finds out.
 
 use super::{Feature, Features};
 
 /// One piece of a pattern.
 #[derive(Debug)]
 pub(super) enum Token<'p> {
-    One(One<'p>),
+    One(CharToken<'p>),
     /// `.`
     Any,
     /// Single members and ranges.
     Class {
         negated: bool,
-        items: Vec<(One<'p>, Option<One<'p>>)>,
+        items: Vec<(CharToken<'p>, Option<CharToken<'p>>)>,
     },
     Start,
     End,
@@ -30,9 +30,9 @@ pub(super) enum Token<'p> {
     Backreference(usize),
 }
 
-/// What stands for one character.
+/// A token that matches one character.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum One<'p> {
+pub(super) enum CharToken<'p> {
     Char(char),
     /// `\d`, `\D`, `\s`, `\S`, `\w`, `\W`: the letter.
     Set(char),
@@ -61,9 +61,9 @@ pub(super) enum Group<'p> {
     Behind,
 }
 
-/// A token and where its text stands.
+/// A token and the position of its text.
 #[derive(Debug)]
-pub(super) struct Spot<'p> {
+pub(super) struct TokenSpan<'p> {
     pub(super) token: Token<'p>,
     pub(super) start: usize,
     pub(super) end: usize,
@@ -71,7 +71,7 @@ pub(super) struct Spot<'p> {
 
 /// The modes of ECMA-262 in which a pattern means what it was read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum EcmaMode {
     Either,
     /// With the `u` flag, as JSON Schema wants it.
     Unicode,
@@ -80,14 +80,14 @@ pub(super) enum Mode {
     Neither,
 }
 
-/// What has been found out about a pattern so far.
+/// The findings about a pattern so far.
 #[derive(Debug)]
-pub(super) struct Findings {
+pub(super) struct PatternFindings {
     pub(super) features: Features,
-    pub(super) mode: Mode,
+    pub(super) mode: EcmaMode,
 }
 
-impl Findings {
+impl PatternFindings {
     pub(super) fn note(&mut self, feature: Feature) {
         self.features.insert(feature);
     }
@@ -97,14 +97,14 @@ impl Findings {
     }
 
     /// What was read is so in that mode alone.
-    pub(super) fn only(&mut self, mode: Mode) {
-        let free = self.mode == Mode::Either || self.mode == mode;
-        self.mode = if free { mode } else { Mode::Neither };
+    pub(super) fn only(&mut self, mode: EcmaMode) {
+        let free = self.mode == EcmaMode::Either || self.mode == mode;
+        self.mode = if free { mode } else { EcmaMode::Neither };
     }
 
     /// No engine takes it.
     pub(super) fn broken(&mut self) {
-        self.mode = Mode::Neither;
+        self.mode = EcmaMode::Neither;
         self.not_python();
     }
 }

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::fit::{UNREADABLE, exceeds, rows};
 use super::names::NameRule;
-use super::{OutputSchema, ToolEntry, ToolList, Written, shapes};
+use super::{OutputSchema, RawSchema, ToolEntry, ToolList, shapes};
 use crate::arena::Arena;
-use crate::check::{Part, Subject, check_json, counts, violation_beside};
+use crate::check::{Subject, SubjectPart, check_json, count_schema, tool_violation};
 use crate::dialect::{Demand, RuleRow};
 use crate::json::Json;
 use crate::keyword::Kw;
@@ -42,17 +42,17 @@ pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
         if let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) {
             found.extend(tool.check_schema(schema, &at, own, Slot::Output));
         }
-        for rival in &entry.extra.rivals {
+        for rival in &entry.extra.duplicates {
             found.extend(rows(dialect, Demand::OneSchema).map(|row| tool.violation(row, dialect, rival, 0)));
         }
-        match entry.extra.written {
-            Written::AsSchema => {}
-            Written::AsText => found.extend(tool.as_text(dialect)),
-            Written::Outside => {
+        match entry.extra.raw_schema {
+            RawSchema::AsSchema => {}
+            RawSchema::AsText => found.extend(tool.as_text(dialect)),
+            RawSchema::Outside => {
                 found.push(tool.cannot_be_read("it stands beside the function, where it is not looked for"));
             }
-            Written::AsProperties => found.push(tool.cannot_be_read("it is no schema but the properties of one")),
-            Written::Not => found.extend(rows(dialect, Demand::HasSchema).map(|row| tool.about_schema(row, dialect))),
+            RawSchema::AsProperties => found.push(tool.cannot_be_read("it is no schema but the properties of one")),
+            RawSchema::Not => found.extend(rows(dialect, Demand::HasSchema).map(|row| tool.about_schema(row, dialect))),
         }
         let refused = names.refusing(&entry.name);
         let is_new = seen.insert(entry.name.as_str());
@@ -69,7 +69,7 @@ fn check_request(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
     let by_default = dialect.strict() && shapes::has_strict_flag(dialect.shape());
     let asks = |entry: &&ToolEntry| entry.strict.unwrap_or(by_default);
     let strict: Vec<_> = list.tools.iter().filter(asks).collect();
-    let costs: Vec<_> = strict.iter().map(|entry| counts(&entry.schema)).collect();
+    let costs: Vec<_> = strict.iter().map(|entry| count_schema(&entry.schema)).collect();
     // What is asked of strict tools stands in the rows about these.
     let ruling = if strict.is_empty() { dialect } else { dialect.with_strict() };
     let sums = [
@@ -77,7 +77,7 @@ fn check_request(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
         (ruling, Demand::MaxStrictTools, strict.len() as u64),
         (ruling, Demand::RequestOptionals, costs.iter().map(|cost| cost.optionals).sum()),
         (ruling, Demand::RequestUnions, costs.iter().map(|cost| cost.unions).sum()),
-        (dialect, Demand::RequestChars, list.tools.iter().map(|entry| counts(&entry.schema).chars).sum()),
+        (dialect, Demand::RequestChars, list.tools.iter().map(|entry| count_schema(&entry.schema).chars).sum()),
     ];
     // Beside a tool that is said to be strict, one of which nothing is said is not.
     let flagged = list.tools.iter().filter(|entry| entry.strict == Some(true)).count();
@@ -89,7 +89,7 @@ fn check_request(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
     let all = Subject { name: "tools", ..Subject::default() };
     let none = list.tools.is_empty() && list.hosted.is_empty();
     let empty = rows(dialect, Demand::HasTools).filter(|_| none).map(|row| (row, 0));
-    over.chain(uniform).chain(empty).map(|(row, sum)| violation_beside(row, dialect, all, ("", "tools"), sum)).collect()
+    over.chain(uniform).chain(empty).map(|(row, sum)| tool_violation(row, dialect, all, ("", "tools"), sum)).collect()
 }
 
 /// A tool and its place in the list, by which providers name it in their answers.
@@ -100,7 +100,7 @@ struct Tool<'a> {
 
 impl Tool<'_> {
     fn check_schema(&self, schema: &Value, at: &str, dialect: &Dialect, slot: Slot) -> Vec<Violation> {
-        let part = if slot == Slot::Output { Part::Result } else { Part::Whole };
+        let part = if slot == Slot::Output { SubjectPart::Result } else { SubjectPart::Whole };
         check_part(schema, at, dialect, slot, &Subject { part, ..self.subject() })
     }
 
@@ -112,7 +112,6 @@ impl Tool<'_> {
         unreadable(&self.subject(), &self.entry.at, why)
     }
 
-    /// What is said of a schema that is JSON text.
     fn as_text(&self, dialect: &Dialect) -> Vec<Violation> {
         let found: Vec<Violation> =
             rows(dialect, Demand::SchemaNotText).map(|row| self.about_schema(row, dialect)).collect();
@@ -121,7 +120,7 @@ impl Tool<'_> {
     }
 
     fn about_schema(&self, row: &RuleRow, dialect: &Dialect) -> Violation {
-        violation_beside(row, dialect, self.subject(), (&self.entry.at, ""), 0)
+        tool_violation(row, dialect, self.subject(), (&self.entry.at, ""), 0)
     }
 
     fn check_description(&self, dialect: &Dialect) -> Vec<Violation> {
@@ -134,7 +133,7 @@ impl Tool<'_> {
 
     fn violation(&self, row: &RuleRow, dialect: &Dialect, member: &str, count: u64) -> Violation {
         let at = format!("{}/{member}", self.entry.holder);
-        violation_beside(row, dialect, self.subject(), (&at, member), count)
+        tool_violation(row, dialect, self.subject(), (&at, member), count)
     }
 }
 
@@ -154,11 +153,10 @@ pub fn check_output(output: &OutputSchema, dialect: &Dialect) -> Vec<Violation> 
     let mut found = check_part(&output.schema, &output.at, dialect, Slot::Output, &subject);
     let at = output.at.rsplit_once('/').map_or_else(String::new, |(around, _)| format!("{around}/name"));
     let refusing = dialect.patterns(Demand::OutputName).filter(|(_, pattern)| !pattern.is_match(name));
-    found.extend(refusing.map(|(row, _)| violation_beside(row, dialect, subject, (&at, "name"), 0)));
+    found.extend(refusing.map(|(row, _)| tool_violation(row, dialect, subject, (&at, "name"), 0)));
     found
 }
 
-/// Checks a schema that stands somewhere in a document.
 fn check_part(schema: &Value, at: &str, dialect: &Dialect, slot: Slot, subject: &Subject<'_>) -> Vec<Violation> {
     let arena = Arena::default();
     let found = match Json::from_value(schema, Limits::default().bounds(), &arena) {

@@ -1,12 +1,12 @@
-//! Fits each tool of a list on its own, then settles what holds for the list as a whole: names and who may be strict.
+//! Fits each tool of a list, then applies the rules for the whole list: names and the limits of strict tools.
 
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Extra, HostedTool, ToolEntry, ToolList, Written, names, shapes};
-use crate::check::counts;
+use super::{ForeignMembers, HostedTool, RawSchema, ToolEntry, ToolList, names, shapes};
+use crate::check::count_schema;
 use crate::dialect::{Demand, RuleRow, demand_name};
 use crate::keyword::Kw;
 use crate::{
@@ -15,8 +15,8 @@ use crate::{
 
 /// The code for a schema that cannot be read.
 pub(super) const UNREADABLE: &str = "READ-TOOL";
-/// The code of a change that leaves out what the target's shape has no room for.
-const NO_ROOM: &str = "TOOL-SHAPE";
+/// The code of members that the target's tool shape cannot hold.
+const NO_PLACE_CODE: &str = "TOOL-SHAPE";
 /// The code of a change to an example of a tool's arguments.
 const EXAMPLE: &str = "TOOL-EXAMPLE";
 
@@ -30,7 +30,7 @@ pub struct FittedTools {
     pub changes: Vec<Change>,
     hosted: Vec<HostedTool>,
     shape: ToolShape,
-    /// Whether the flag is written down even where it is false.
+    /// True where the flag is written even if false.
     says_strict: bool,
 }
 
@@ -48,17 +48,17 @@ pub struct FittedTool {
     pub schema: Value,
     /// The schema of the result, where the target has room for one.
     pub output_schema: Option<Value>,
-    /// Whether the tool goes out with the strict flag.
+    /// True where the tool is sent with the strict flag.
     pub strict: bool,
     /// What was changed; pointers start at the document from which the list was read.
     pub changes: Vec<Change>,
-    pub(super) extra: Extra,
+    pub(super) extra: ForeignMembers,
     fitted: Option<Arc<Fitted>>,
     text: OnceLock<Arc<RawValue>>,
 }
 
 impl FittedTool {
-    /// The way between the caller's arguments and those of the wire; none where the caller's schema could not be read.
+    /// The lens of the arguments; `None` where the caller's schema could not be read.
     pub fn lens(&self) -> Option<&Lens> {
         self.fitted.as_deref().map(Fitted::lens)
     }
@@ -83,7 +83,7 @@ impl FittedTools {
         shapes::write(self.shape, self.says_strict, &self.tools, &self.hosted)
     }
 
-    /// Whether every tool goes out with the strict flag.
+    /// True where every tool is sent with the strict flag.
     pub fn strict(&self) -> bool {
         !self.tools.is_empty() && self.tools.iter().all(|tool| tool.strict)
     }
@@ -116,27 +116,32 @@ pub fn fit_tools(list: &ToolList, dialect: &Dialect, options: &FitOptions) -> Fi
 }
 
 /// Fits one schema to the dialect of the list, or remembers how it was done.
-pub(crate) type FitOne<'a> = &'a dyn Fn(&Value, &FitOptions) -> Result<Arc<Fitted>, ReadError>;
+pub(crate) type FitSchema<'a> = &'a dyn Fn(&Value, &FitOptions) -> Result<Arc<Fitted>, ReadError>;
 
-pub(crate) fn fit_tools_by(fit: FitOne<'_>, list: &ToolList, dialect: &Dialect, options: &FitOptions) -> FittedTools {
+pub(crate) fn fit_tools_by(
+    fit: FitSchema<'_>,
+    list: &ToolList,
+    dialect: &Dialect,
+    options: &FitOptions,
+) -> FittedTools {
     let options = options.clone().with_slot(Slot::Tool);
     let mut tools: Vec<FittedTool> = list.tools.iter().map(|entry| FittedTool::of(fit, entry, &options)).collect();
-    settle_strict(fit, list, &mut tools, dialect, &options);
+    apply_strict_limits(fit, list, &mut tools, dialect, &options);
     for ((entry, tool), (name, renamed)) in list.tools.iter().zip(&mut tools).zip(names::choose(list, dialect)) {
         tool.name = name;
         tool.changes.extend(renamed);
-        tool.settle_output(fit, entry, dialect, &options);
-        tool.settle_description(entry, dialect);
-        tool.settle_extra(entry, dialect.shape());
-        tool.settle_rivals(entry, dialect);
-        tool.settle_examples(entry, dialect.shape());
+        tool.fit_output(fit, entry, dialect, &options);
+        tool.apply_description_rules(entry, dialect);
+        tool.record_lost_members(entry, dialect.shape());
+        tool.record_duplicate_schemas(entry, dialect);
+        tool.encode_examples(entry, dialect.shape());
         if entry.strict == Some(true) && !dialect.strict() {
             let detail = format!("`{}` is met without the strict flag, which goes", dialect.id());
-            tool.changes.push(note(NO_ROOM, entry.holder.clone(), "strict", Action::FellBack, detail));
+            tool.changes.push(note(NO_PLACE_CODE, entry.holder.clone(), "strict", Action::FellBack, detail));
         }
     }
     let shape = dialect.shape();
-    let (hosted, changes) = settle_hosted(list, shape);
+    let (hosted, changes) = keep_hosted(list, shape);
     let mut fitted = FittedTools { tools, changes, hosted, shape, says_strict: dialect.strict() };
     let count = fitted.tools.len() + fitted.hosted.len();
     for row in rows(dialect, Demand::MaxTools).filter(|row| exceeds(row, count as u64)) {
@@ -144,7 +149,7 @@ pub(crate) fn fit_tools_by(fit: FitOne<'_>, list: &ToolList, dialect: &Dialect, 
             format!("{count} tools are more than the provider takes; which ones to send is the caller's choice");
         fitted.changes.push(note(&row.code, String::new(), "tools", Action::FellBack, detail));
     }
-    let chars: u64 = fitted.tools.iter().map(|tool| counts(&tool.schema).chars).sum();
+    let chars: u64 = fitted.tools.iter().map(|tool| count_schema(&tool.schema).chars).sum();
     for row in rows(dialect, Demand::RequestChars).filter(|row| exceeds(row, chars)) {
         let detail = format!("the schemas have {chars} characters together, which may be more than the provider takes");
         fitted.changes.push(note(&row.code, String::new(), "tools", Action::FellBack, detail));
@@ -153,7 +158,7 @@ pub(crate) fn fit_tools_by(fit: FitOne<'_>, list: &ToolList, dialect: &Dialect, 
 }
 
 impl FittedTool {
-    fn of(fit: FitOne<'_>, entry: &ToolEntry, options: &FitOptions) -> Self {
+    fn of(fit: FitSchema<'_>, entry: &ToolEntry, options: &FitOptions) -> Self {
         let mut tool = Self {
             name: entry.name.clone(),
             original_name: entry.name.clone(),
@@ -166,31 +171,31 @@ impl FittedTool {
             fitted: None,
             text: OnceLock::new(),
         };
-        tool.note_form(entry);
+        tool.record_raw_form(entry);
         let declined = entry.strict == Some(false) && options.strict == StrictMode::Auto;
         let mode = if declined { StrictMode::Off } else { options.strict };
-        tool.take_schema(fit, entry, &options.clone().with_strict(mode));
+        tool.fit_schema(fit, entry, &options.clone().with_strict(mode));
         tool
     }
 
     /// Records that the schema was not written as one.
-    fn note_form(&mut self, entry: &ToolEntry) {
-        let detail = match entry.extra.written {
-            Written::AsSchema => return,
-            Written::AsText => "the schema was JSON text and is read",
-            Written::Outside => "the schema stood beside the function and is taken into it",
-            Written::AsProperties => "the properties were listed without a schema around them",
-            Written::Not => "there was no schema: the tool takes no arguments",
+    fn record_raw_form(&mut self, entry: &ToolEntry) {
+        let detail = match entry.extra.raw_schema {
+            RawSchema::AsSchema => return,
+            RawSchema::AsText => "the schema was JSON text and is read",
+            RawSchema::Outside => "the schema stood beside the function and is taken into it",
+            RawSchema::AsProperties => "the properties were listed without a schema around them",
+            RawSchema::Not => "there was no schema: the tool takes no arguments",
         };
         self.changes.push(note(UNREADABLE, entry.at.clone(), "", Action::Rewritten, detail.to_owned()));
     }
 
-    fn take_schema(&mut self, fit: FitOne<'_>, entry: &ToolEntry, options: &FitOptions) {
+    fn fit_schema(&mut self, fit: FitSchema<'_>, entry: &ToolEntry, options: &FitOptions) {
         match fit(&entry.schema, options) {
             Ok(fitted) => {
                 self.schema = fitted.schema.clone();
                 self.strict = fitted.strict();
-                let changes = placed(&fitted.changes, &entry.at);
+                let changes = prefixed(&fitted.changes, &entry.at);
                 self.changes.extend(changes.map(|change| Change { at: entry.as_written(&change.at), ..change }));
                 self.fitted = Some(fitted);
             }
@@ -213,26 +218,26 @@ impl FittedTool {
     }
 
     /// Gives up the strict flag because of a rule about the request as a whole.
-    fn relax(&mut self, fit: FitOne<'_>, entry: &ToolEntry, options: &FitOptions, row: &RuleRow) {
+    fn drop_strict(&mut self, fit: FitSchema<'_>, entry: &ToolEntry, options: &FitOptions, row: &RuleRow) {
         self.changes.clear();
-        self.note_form(entry);
+        self.record_raw_form(entry);
         let detail = format!("not strict, because the request as a whole breaks `{}`", demand_name(row.demand));
         self.changes.push(note(&row.code, entry.at.clone(), "strict", Action::FellBack, detail));
-        self.take_schema(fit, entry, &options.clone().with_strict(StrictMode::Off));
+        self.fit_schema(fit, entry, &options.clone().with_strict(StrictMode::Off));
     }
 
-    fn spends(&self, dialect: &Dialect) -> Spends {
+    fn budget_use(&self, dialect: &Dialect) -> BudgetUse {
         let made = |row: &RuleRow, one: &Change| one.action == Action::MadeNullable && one.code == *row.code;
         let traded = rows(dialect, Demand::MaxOptionals).any(|row| self.changes.iter().any(|one| made(row, one)));
-        if traded { Spends::AllThereIs } else { Spends::AsAsked }
+        if traded { BudgetUse::Traded } else { BudgetUse::Natural }
     }
 
-    fn settle_output(&mut self, fit: FitOne<'_>, entry: &ToolEntry, dialect: &Dialect, options: &FitOptions) {
+    fn fit_output(&mut self, fit: FitSchema<'_>, entry: &ToolEntry, dialect: &Dialect, options: &FitOptions) {
         let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) else { return };
         match fit(schema, &options.clone().with_slot(Slot::Output).with_strict(StrictMode::Off)) {
             Ok(fitted) => {
                 self.output_schema = Some(fitted.schema.clone());
-                self.changes.extend(placed(&fitted.changes, &at));
+                self.changes.extend(prefixed(&fitted.changes, &at));
             }
             Err(error) => {
                 let detail = format!("the schema of the result went, because it cannot be read: {error}");
@@ -241,7 +246,7 @@ impl FittedTool {
         }
     }
 
-    fn settle_description(&mut self, entry: &ToolEntry, dialect: &Dialect) {
+    fn apply_description_rules(&mut self, entry: &ToolEntry, dialect: &Dialect) {
         let Some(text) = self.description.take() else { return };
         let word = Kw::Description.name();
         let at = || format!("{}/{word}", entry.holder);
@@ -265,17 +270,17 @@ impl FittedTool {
         };
     }
 
-    /// Tells of schemas that are left out because another slot has one.
-    fn settle_rivals(&mut self, entry: &ToolEntry, dialect: &Dialect) {
-        let code = dialect.rule(Demand::OneSchema).map_or(NO_ROOM, |row| &row.code);
-        for rival in &entry.extra.rivals {
+    /// Records schemas that are dropped because another slot has one.
+    fn record_duplicate_schemas(&mut self, entry: &ToolEntry, dialect: &Dialect) {
+        let code = dialect.rule(Demand::OneSchema).map_or(NO_PLACE_CODE, |row| &row.code);
+        for rival in &entry.extra.duplicates {
             let detail = "only one slot may have a schema, and another one has".to_owned();
             self.changes.push(note(code, format!("{}/{rival}", entry.holder), rival, Action::Dropped, detail));
         }
     }
 
     /// Examples travel as the arguments do: each has to fit the schema, or the provider refuses the tool (`ANT-TOOL-06`).
-    fn settle_examples(&mut self, entry: &ToolEntry, shape: ToolShape) {
+    fn encode_examples(&mut self, entry: &ToolEntry, shape: ToolShape) {
         let Some(key) = shapes::examples_in(entry, shape) else { return };
         let (Some(fitted), Some(Value::Array(examples))) = (&self.fitted, entry.extra.inside.get(key)) else { return };
         let mut kept = Vec::with_capacity(examples.len());
@@ -301,7 +306,7 @@ impl FittedTool {
         }
     }
 
-    fn settle_extra(&mut self, entry: &ToolEntry, shape: ToolShape) {
+    fn record_lost_members(&mut self, entry: &ToolEntry, shape: ToolShape) {
         let foreign = entry.extra.shape != Some(shape);
         let extra = entry.extra.inside.keys().chain(entry.extra.outside.keys()).filter(|_| foreign);
         let mut lost: Vec<&str> = extra.map(String::as_str).collect();
@@ -310,32 +315,37 @@ impl FittedTool {
         );
         if !lost.is_empty() {
             let detail = format!("the target's tools have no room for: {}", lost.join(", "));
-            self.changes.push(note(NO_ROOM, entry.holder.clone(), "", Action::Dropped, detail));
+            self.changes.push(note(NO_PLACE_CODE, entry.holder.clone(), "", Action::Dropped, detail));
         }
     }
 }
 
-/// How a tool uses the budgets of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Spends {
-    AsAsked,
-    /// Properties had to be made required and nullable to meet the budget of those that may be left out.
-    AllThereIs,
+enum BudgetUse {
+    Natural,
+    /// Optional properties were made required and nullable to meet their budget.
+    Traded,
 }
 
 /// Decides which tools stay strict: those that fit in list order, and none where the provider wants all or none. A caller who
 /// requires strict takes no such ladder.
-fn settle_strict(fit: FitOne<'_>, list: &ToolList, tools: &mut [FittedTool], dialect: &Dialect, options: &FitOptions) {
+fn apply_strict_limits(
+    fit: FitSchema<'_>,
+    list: &ToolList,
+    tools: &mut [FittedTool],
+    dialect: &Dialect,
+    options: &FitOptions,
+) {
     if options.strict == StrictMode::Require {
         return;
     }
     let demands = [Demand::MaxStrictTools, Demand::RequestOptionals, Demand::RequestUnions];
     let mut spent = [0_u64; 3];
-    // A tool that only fits with one budget spent for another leaves nothing to the others, so it comes after them.
-    for own in [Spends::AsAsked, Spends::AllThereIs] {
-        let strict = |tool: &FittedTool| tool.strict && tool.spends(dialect) == own;
+    // A tool that trades one budget for another leaves nothing to the others, so it comes last.
+    for own in [BudgetUse::Natural, BudgetUse::Traded] {
+        let strict = |tool: &FittedTool| tool.strict && tool.budget_use(dialect) == own;
         for (entry, tool) in list.tools.iter().zip(tools.iter_mut()).filter(|(_, tool)| strict(tool)) {
-            let cost = counts(&tool.schema);
+            let cost = count_schema(&tool.schema);
             let mut after = spent;
             for (sum, cost) in after.iter_mut().zip([1, cost.optionals, cost.unions]) {
                 *sum = sum.saturating_add(cost);
@@ -345,7 +355,7 @@ fn settle_strict(fit: FitOne<'_>, list: &ToolList, tools: &mut [FittedTool], dia
                 .zip(after)
                 .find_map(|(demand, sum)| rows(dialect, *demand).find(|row| exceeds(row, sum)));
             match over {
-                Some(row) => tool.relax(fit, entry, options, row),
+                Some(row) => tool.drop_strict(fit, entry, options, row),
                 None => spent = after,
             }
         }
@@ -354,17 +364,17 @@ fn settle_strict(fit: FitOne<'_>, list: &ToolList, tools: &mut [FittedTool], dia
         return;
     };
     for (entry, tool) in list.tools.iter().zip(tools).filter(|(_, tool)| tool.strict) {
-        tool.relax(fit, entry, options, row);
+        tool.drop_strict(fit, entry, options, row);
     }
 }
 
 /// Hosted tools stay with their vendor, and with the endpoint that runs them.
-fn settle_hosted(list: &ToolList, shape: ToolShape) -> (Vec<HostedTool>, Vec<Change>) {
+fn keep_hosted(list: &ToolList, shape: ToolShape) -> (Vec<HostedTool>, Vec<Change>) {
     if list.shape().is_none_or(|own| shapes::share_hosted(own, shape)) {
         return (list.hosted.clone(), Vec::new());
     }
     let detail = "the target does not know this tool, which its vendor runs";
-    let left_out = |hosted: &HostedTool| note(NO_ROOM, hosted.at.clone(), "", Action::Dropped, detail.to_owned());
+    let left_out = |hosted: &HostedTool| note(NO_PLACE_CODE, hosted.at.clone(), "", Action::Dropped, detail.to_owned());
     (Vec::new(), list.hosted.iter().map(left_out).collect())
 }
 
@@ -376,7 +386,7 @@ pub(super) fn exceeds(row: &RuleRow, count: u64) -> bool {
     row.limit.is_some_and(|limit| count > limit)
 }
 
-fn placed(changes: &[Change], at: &str) -> impl Iterator<Item = Change> {
+fn prefixed(changes: &[Change], at: &str) -> impl Iterator<Item = Change> {
     changes.iter().map(move |change| Change { at: format!("{at}{}", change.at), ..change.clone() })
 }
 

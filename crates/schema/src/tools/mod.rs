@@ -1,5 +1,5 @@
 //! Tool lists: read from every provider's shape, each tool fitted or checked on its own, written in the shape of the target.
-//! It knows how tools are written down; what a schema may say is the business of the dialect.
+//! It knows the shapes of tools; dialects know schemas.
 
 mod check;
 mod fit;
@@ -38,7 +38,7 @@ pub struct ToolList {
 pub struct ToolEntry {
     /// The name as the caller gave it.
     pub name: String,
-    /// What the model is told about it.
+    /// The description for the model.
     pub description: Option<String>,
     /// The schema of its arguments; a tool without one takes no arguments.
     pub schema: Value,
@@ -51,19 +51,19 @@ pub struct ToolEntry {
     /// JSON Pointer of the object that has the tool's name.
     pub(crate) holder: String,
     /// The members that only the caller's shape knows, kept where the target has the same shape.
-    pub(crate) extra: Extra,
+    pub(crate) extra: ForeignMembers,
 }
 
-/// Members of a tool that are none of our business.
+/// Members of a tool that pass through untouched.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Extra {
+pub(crate) struct ForeignMembers {
     pub(crate) shape: Option<ToolShape>,
-    /// How the schema was written.
-    pub(crate) written: Written,
+    /// The form in which the schema was given.
+    pub(crate) raw_schema: RawSchema,
     /// The member in which the schema of the result stood.
     pub(crate) output: Option<&'static str>,
-    /// Members that hold one of the schemas once more, for another slot.
-    pub(crate) rivals: Vec<&'static str>,
+    /// Members that repeat one of the schemas for another slot.
+    pub(crate) duplicates: Vec<&'static str>,
     /// Beside the name.
     pub(crate) inside: Map<String, Value>,
     /// Beside the member that holds the tool, in shapes that wrap it.
@@ -71,24 +71,23 @@ pub(crate) struct Extra {
 }
 
 impl ToolEntry {
-    /// A place in the schema as the caller wrote it, who may have left out what holds its properties.
+    /// A pointer into the schema as written: callers may give the properties without the schema around them.
     fn as_written(&self, at: &str) -> String {
         let properties = format!("{}/{}", self.at, Kw::Properties.name());
-        match at.strip_prefix(&properties).filter(|_| self.extra.written == Written::AsProperties) {
+        match at.strip_prefix(&properties).filter(|_| self.extra.raw_schema == RawSchema::AsProperties) {
             Some(rest) => format!("{}{rest}", self.at),
             None => at.to_owned(),
         }
     }
 }
 
-/// How the schema of a tool was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum RawSchema {
     #[default]
     AsSchema,
     /// As JSON text.
     AsText,
-    /// Beside what should hold it.
+    /// Beside the member that should hold it.
     Outside,
     /// As its properties alone, by name.
     AsProperties,
@@ -99,7 +98,7 @@ pub(crate) enum Written {
 /// A member of a list that has no schema: it passes through untouched.
 #[derive(Clone, Debug)]
 pub(crate) struct HostedTool {
-    /// How many tools stand before it.
+    /// The number of tools before it.
     pub(crate) after: usize,
     pub(crate) at: String,
     pub(crate) value: Value,
@@ -129,7 +128,7 @@ impl ToolEntry {
             output_schema: None,
             at: String::new(),
             holder: String::new(),
-            extra: Extra::default(),
+            extra: ForeignMembers::default(),
         }
     }
 }

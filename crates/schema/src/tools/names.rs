@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::ToolList;
 use crate::dialect::{Demand, RuleRow};
-use crate::names::Names;
+use crate::names::UniqueNames;
 use crate::spelling::Spelling;
 use crate::{Action, Change, Dialect, Effect};
 
@@ -16,7 +16,7 @@ use crate::{Action, Change, Dialect, Effect};
 pub(super) fn choose(list: &ToolList, dialect: &Dialect) -> Vec<(String, Option<Change>)> {
     let rule = NameRule::of(dialect);
     let hosted = list.hosted.iter().filter_map(|hosted| hosted.value.get("name").and_then(serde_json::Value::as_str));
-    let mut taken = Names::of(hosted.map(str::to_owned));
+    let mut taken = UniqueNames::of(hosted.map(str::to_owned));
     let kept: Vec<bool> = list
         .tools
         .iter()
@@ -43,7 +43,7 @@ pub(super) fn choose(list: &ToolList, dialect: &Dialect) -> Vec<(String, Option<
     names
 }
 
-/// What a dialect demands of the name of a tool; a meet has a row of each of its members.
+/// The rules for tool names; a meet has a row of each of its members.
 pub(super) struct NameRule<'a> {
     rows: Vec<(&'a RuleRow, &'a Regex)>,
     unique: Option<&'a RuleRow>,
@@ -64,7 +64,7 @@ impl<'a> NameRule<'a> {
     }
 
     /// A name that is accepted and not taken, close to the given one.
-    fn free_name(&self, name: &str, limit: usize, taken: &mut Names) -> String {
+    fn free_name(&self, name: &str, limit: usize, taken: &mut UniqueNames) -> String {
         let stem = Spelling(&|name| self.accepts(name)).respelled(name, "tool", limit);
         taken.unique_within(stem, limit)
     }

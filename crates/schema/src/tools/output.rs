@@ -35,7 +35,7 @@ pub struct OutputSchema {
     pub schema: Value,
     /// JSON Pointer of the schema in the document.
     pub at: String,
-    /// What the format is called, where it has a name.
+    /// The name of the format, if it has one.
     pub name: Option<String>,
 }
 

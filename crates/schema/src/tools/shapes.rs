@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Extra, FittedTool, HostedTool, ToolEntry, ToolList, Written};
+use super::{FittedTool, ForeignMembers, HostedTool, RawSchema, ToolEntry, ToolList};
 use crate::ToolShape;
-use crate::keyword::{Holds, Kw, Role};
+use crate::keyword::{KeywordRole, KeywordValue, Kw};
 use crate::types::Types;
 
 const NAME: &str = "name";
@@ -20,7 +20,7 @@ const DECLARATION_LISTS: [&str; 2] = [FUNCTION_DECLARATIONS, "function_declarati
 const PLACES: [&str; 6] = ["", "/tools", "/result/tools", "/toolConfig/tools", "/request/tools", "/functions"];
 
 /// How one shape spells a tool.
-struct Layout {
+struct ShapeLayout {
     shape: ToolShape,
     /// The value of `type` that marks it.
     tag: Option<&'static str>,
@@ -31,18 +31,18 @@ struct Layout {
     /// The member of that member in which the schema stands.
     inner: Option<&'static str>,
     /// Members of another slot for the same schema: only one of them may be set.
-    rivals: &'static [&'static str],
-    strict: Flag,
+    duplicates: &'static [&'static str],
+    strict: StrictFlag,
     /// The member with the schema of the result, as written and as also read.
     output: &'static [&'static str],
-    results: Results,
+    results: ResultSchemas,
     /// The member with examples of arguments.
     examples: Option<&'static str>,
 }
 
 /// Whose schemas of results a shape takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Results {
+enum ResultSchemas {
     Anyones,
     /// One that was not written for it may be refused.
     ItsOwn,
@@ -50,7 +50,7 @@ enum Results {
 
 /// When a shape has the strict flag.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Flag {
+enum StrictFlag {
     Never,
     /// Leaving it out means false.
     Optional,
@@ -59,34 +59,45 @@ enum Flag {
 }
 
 /// Ordered so that the first match is the right one: a shape that says more stands before one that says less.
-const LAYOUTS: [Layout; 7] = [
-    Layout { tag: Some(FUNCTION), wrapper: Some(FUNCTION), ..Layout::of(ToolShape::OpenaiChat, &["parameters"]) },
-    Layout { wrapper: Some("toolSpec"), inner: Some("json"), ..Layout::of(ToolShape::Bedrock, &["inputSchema"]) },
-    Layout {
+const LAYOUTS: [ShapeLayout; 7] = [
+    ShapeLayout {
         tag: Some(FUNCTION),
-        strict: Flag::Always,
+        wrapper: Some(FUNCTION),
+        ..ShapeLayout::of(ToolShape::OpenaiChat, &["parameters"])
+    },
+    ShapeLayout {
+        wrapper: Some("toolSpec"),
+        inner: Some("json"),
+        ..ShapeLayout::of(ToolShape::Bedrock, &["inputSchema"])
+    },
+    ShapeLayout {
+        tag: Some(FUNCTION),
+        strict: StrictFlag::Always,
         output: &["output_schema"],
-        ..Layout::of(ToolShape::OpenaiResponses, &["parameters"])
+        ..ShapeLayout::of(ToolShape::OpenaiResponses, &["parameters"])
     },
-    Layout { examples: Some("input_examples"), ..Layout::of(ToolShape::Anthropic, &["input_schema"]) },
+    ShapeLayout { examples: Some("input_examples"), ..ShapeLayout::of(ToolShape::Anthropic, &["input_schema"]) },
     // The vendor's own SDK leaves out schemas of results on one of its APIs (`GEM-FN-06`), so none is brought there.
-    Layout {
-        rivals: &["parameters"],
-        strict: Flag::Never,
+    ShapeLayout {
+        duplicates: &["parameters"],
+        strict: StrictFlag::Never,
         output: &["responseJsonSchema", "response_json_schema", "response"],
-        results: Results::ItsOwn,
-        ..Layout::of(ToolShape::GeminiJson, &["parametersJsonSchema", "parameters_json_schema"])
+        results: ResultSchemas::ItsOwn,
+        ..ShapeLayout::of(ToolShape::GeminiJson, &["parametersJsonSchema", "parameters_json_schema"])
     },
-    Layout {
-        strict: Flag::Never,
+    ShapeLayout {
+        strict: StrictFlag::Never,
         output: &["response", "responseJsonSchema", "response_json_schema"],
-        results: Results::ItsOwn,
-        ..Layout::of(ToolShape::GeminiOpenapi, &["parameters"])
+        results: ResultSchemas::ItsOwn,
+        ..ShapeLayout::of(ToolShape::GeminiOpenapi, &["parameters"])
     },
-    Layout { strict: Flag::Never, output: &["outputSchema"], ..Layout::of(ToolShape::Mcp, &["inputSchema"]) },
+    ShapeLayout {
+        strict: StrictFlag::Never,
+        output: &["outputSchema"],
+        ..ShapeLayout::of(ToolShape::Mcp, &["inputSchema"])
+    },
 ];
 
-/// Whether a member may be a tool although nothing but its name says so.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Setting {
     Alone,
@@ -149,8 +160,8 @@ pub(super) fn write(shape: ToolShape, says_strict: bool, tools: &[FittedTool], h
 pub(super) fn output_of(entry: &ToolEntry, target: ToolShape) -> Option<(&Value, String)> {
     let layout = LAYOUTS.iter().find(|layout| layout.shape == target)?;
     let own = entry.extra.shape.is_some_and(|shape| related(shape, target));
-    let written = layout.output.first().filter(|_| own || layout.results == Results::Anyones)?;
-    let read = entry.extra.output.unwrap_or(written);
+    let raw_schema = layout.output.first().filter(|_| own || layout.results == ResultSchemas::Anyones)?;
+    let read = entry.extra.output.unwrap_or(raw_schema);
     Some((entry.output_schema.as_ref()?, format!("{}/{read}", entry.holder)))
 }
 
@@ -160,12 +171,11 @@ pub(super) fn examples_in(entry: &ToolEntry, target: ToolShape) -> Option<&'stat
     layout.examples.filter(|key| entry.extra.inside.contains_key(*key))
 }
 
-/// Whether a shape has a flag that says whether a tool is strict.
 pub(super) fn has_strict_flag(shape: ToolShape) -> bool {
-    LAYOUTS.iter().any(|layout| layout.shape == shape && layout.strict != Flag::Never)
+    LAYOUTS.iter().any(|layout| layout.shape == shape && layout.strict != StrictFlag::Never)
 }
 
-/// Whether what one shape adds to a tool means the same in the other.
+/// True where the extra members of one shape mean the same in the other.
 pub(super) fn related(one: ToolShape, other: ToolShape) -> bool {
     let vendor = |shape: ToolShape| match shape {
         ToolShape::OpenaiChat | ToolShape::OpenaiResponses => 0,
@@ -177,7 +187,7 @@ pub(super) fn related(one: ToolShape, other: ToolShape) -> bool {
     vendor(one) == vendor(other)
 }
 
-/// Whether what the vendor runs for one shape it runs for the other too.
+/// True where both shapes have the same hosted tools.
 pub(super) fn share_hosted(one: ToolShape, other: ToolShape) -> bool {
     let of_chat = |shape: ToolShape| shape == ToolShape::OpenaiChat;
     related(one, other) && of_chat(one) == of_chat(other)
@@ -212,14 +222,14 @@ impl ToolList {
 }
 
 fn read_tool(map: &Map<String, Value>, at: &str, setting: Setting) -> Option<ToolEntry> {
-    let named = |layout: &&Layout| layout.matches(map);
+    let named = |layout: &&ShapeLayout| layout.matches(map);
     let bare = setting == Setting::InList && !map.contains_key(Kw::Type.name());
     // Only MCP writes a tool that is nothing but a name.
     let by_name = || LAYOUTS.iter().find(|layout| bare && layout.shape == ToolShape::Mcp);
     LAYOUTS.iter().find(named).or_else(by_name)?.read(map, at, setting)
 }
 
-impl Layout {
+impl ShapeLayout {
     /// A flat tool with an optional strict flag, which is what most shapes are.
     const fn of(shape: ToolShape, schema: &'static [&'static str]) -> Self {
         Self {
@@ -228,10 +238,10 @@ impl Layout {
             wrapper: None,
             schema,
             inner: None,
-            rivals: &[],
-            strict: Flag::Optional,
+            duplicates: &[],
+            strict: StrictFlag::Optional,
             output: &[],
-            results: Results::Anyones,
+            results: ResultSchemas::Anyones,
             examples: None,
         }
     }
@@ -260,12 +270,12 @@ impl Layout {
         let key = self.schema.iter().find(|key| holder.contains_key(**key)).or(self.schema.first())?;
         let mut schema_at = format!("{holder_at}/{key}");
         let mut schema = holder.get(*key).filter(|own| !own.is_null());
-        let mut written = Written::AsSchema;
+        let mut raw_schema = RawSchema::AsSchema;
         // Some write it beside what should hold it.
         if schema.is_none() && self.wrapper.is_some() {
             schema = map.get(*key).filter(|own| own.is_object());
             if schema.is_some() {
-                (schema_at, written) = (format!("{at}/{key}"), Written::Outside);
+                (schema_at, raw_schema) = (format!("{at}/{key}"), RawSchema::Outside);
                 outside.remove(*key);
             }
         }
@@ -275,20 +285,20 @@ impl Layout {
         }
         let mut arguments = schema.map_or_else(no_arguments, plain);
         if schema.is_none() {
-            written = Written::Not;
+            raw_schema = RawSchema::Not;
         } else if schema.is_some_and(Value::is_string) && !arguments.is_string() {
-            written = Written::AsText;
+            raw_schema = RawSchema::AsText;
         }
         if is_property_map(&arguments) {
             arguments = json!({ Kw::Type.name(): "object", Kw::Properties.name(): arguments });
-            written = Written::AsProperties;
+            raw_schema = RawSchema::AsProperties;
         }
         let set = |key: &&'static str| holder.get(*key).is_some_and(|own| !own.is_null());
         let mut results = self.output.iter().copied().filter(set);
         let output = results.next();
-        let rivals = self.rivals.iter().copied().filter(set).chain(results).collect();
+        let duplicates = self.duplicates.iter().copied().filter(set).chain(results).collect();
         let mut own = vec![NAME, Kw::Description.name(), STRICT, key];
-        own.extend(self.output.iter().chain(self.rivals));
+        own.extend(self.output.iter().chain(self.duplicates));
         own.extend(self.tag.filter(|_| self.wrapper.is_none()).map(|_| Kw::Type.name()));
         Some(ToolEntry {
             name,
@@ -297,7 +307,14 @@ impl Layout {
             strict: holder.get(STRICT).and_then(Value::as_bool),
             output_schema: output.and_then(|key| holder.get(key)).map(plain),
             at: schema_at,
-            extra: Extra { shape: Some(self.shape), written, output, rivals, inside: without(holder, &own), outside },
+            extra: ForeignMembers {
+                shape: Some(self.shape),
+                raw_schema,
+                output,
+                duplicates,
+                inside: without(holder, &own),
+                outside,
+            },
             holder: holder_at,
         })
     }
@@ -319,7 +336,7 @@ impl Layout {
             holder.insert((*key).to_owned(), schema.clone());
         }
         // A tool that could not be strict says so where strict was asked for: left out, the flag would read as "as the target".
-        let said = self.strict == Flag::Always || (self.strict == Flag::Optional && says_strict);
+        let said = self.strict == StrictFlag::Always || (self.strict == StrictFlag::Optional && says_strict);
         if said {
             holder.insert(STRICT.to_owned(), tool.strict.into());
         }
@@ -352,7 +369,8 @@ fn plain(schema: &Value) -> Value {
 /// Whether an object is no schema, and all its members are. A keyword that may hold anything is one.
 fn is_property_map(value: &Value) -> bool {
     let schema = |value: &Value| value.as_object().is_some_and(is_schema);
-    let says = |key: &String| key.starts_with('$') || Kw::of(key).is_some_and(|kw| kw.row().holds == Holds::Data);
+    let says =
+        |key: &String| key.starts_with('$') || Kw::of(key).is_some_and(|kw| kw.info().holds == KeywordValue::Data);
     let lists = |map: &Map<String, Value>| !map.is_empty() && !is_schema(map) && !map.keys().any(says);
     value.as_object().is_some_and(|map| lists(map) && map.values().all(schema))
 }
@@ -362,7 +380,7 @@ fn is_property_map(value: &Value) -> bool {
 pub fn is_schema(map: &Map<String, Value>) -> bool {
     map.iter().any(|(key, value)| match Kw::of(key) {
         Some(Kw::Type) => value.is_array() || value.as_str().is_some_and(|name| Types::named(name).is_some()),
-        Some(kw) => kw.row().role == Role::Structure,
+        Some(kw) => kw.info().role == KeywordRole::Structure,
         None => false,
     })
 }

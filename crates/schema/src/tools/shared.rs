@@ -56,7 +56,6 @@ impl SharedEntry {
     }
 }
 
-/// What follows these steps of a pointer.
 fn strip<'a, const N: usize>(at: &'a str, steps: [&str; N]) -> Option<&'a str> {
     steps.iter().try_fold(at, |rest, step| rest.strip_prefix('/')?.strip_prefix(step))
 }

@@ -336,9 +336,9 @@ fn of_two_slots_for_one_schema_one_is_taken() {
     let list = read_tools(&json!([{"functionDeclarations": [declaration]}])).expect("a list");
     for id in ["gemini", "gemini-openapi", "vertex-openapi"] {
         let found = check_tools(&list, target(id));
-        let rivals: Vec<&str> =
+        let duplicates: Vec<&str> =
             found.iter().filter(|one| one.code == "GEM-JSONP-03").map(|one| one.at.as_str()).collect();
-        assert_eq!(rivals, ["/0/functionDeclarations/0/parameters", "/0/functionDeclarations/0/response"], "{id}");
+        assert_eq!(duplicates, ["/0/functionDeclarations/0/parameters", "/0/functionDeclarations/0/response"], "{id}");
         let fitted = fit_tools(&list, target(id), &FitOptions::default());
         let told = fitted.all_changes().filter(|change| change.code.as_ref() == "GEM-JSONP-03").count();
         assert_eq!(told, 2, "{id}");

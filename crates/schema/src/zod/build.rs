@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Instance, Kind, Version};
+use super::{ZodInstance, ZodKind, ZodVersion};
 use crate::arena::Arena;
 use crate::json::{Json, Member, Num};
 use crate::keyword::Kw;
@@ -103,7 +103,7 @@ fn number(json: Option<&Json<'_>>) -> Option<Num> {
     if let Some(Json::Num(number)) = json { Some(*number) } else { None }
 }
 
-impl<'a> Instance<'a> {
+impl<'a> ZodInstance<'a> {
     /// A nested instance.
     pub(super) fn nested(&self, schema: Option<&'a Json<'a>>) -> Option<Self> {
         schema.and_then(|schema| Self::of(schema, self.arena))
@@ -151,7 +151,7 @@ impl<'a> Instance<'a> {
     pub(super) fn number(&self) -> Json<'a> {
         let arena = self.arena;
         let mut out = ANYTHING;
-        let mut whole = self.kind == Kind::BigInt || self.whole.get("isInt").and_then(Json::as_bool) == Some(true);
+        let mut whole = self.kind == ZodKind::BigInt || self.whole.get("isInt").and_then(Json::as_bool) == Some(true);
         for check in self.checks() {
             let value = number(check.get("value"));
             let inclusive = check.get("inclusive").and_then(Json::as_bool) != Some(false);
@@ -238,14 +238,14 @@ impl<'a> Instance<'a> {
     fn other_keys(&self, depth: usize) -> Option<Json<'a>> {
         let catchall = self.nested(self.get("catchall"));
         match (self.version, catchall.as_ref().map(|catchall| catchall.kind)) {
-            (Version::V4, Some(Kind::Never)) => Some(Json::Bool(false)),
-            (_, Some(Kind::Any)) => Some(Json::Bool(true)),
-            (Version::V3, None | Some(Kind::Never)) => match self.get("unknownKeys").and_then(Json::as_str) {
+            (ZodVersion::V4, Some(ZodKind::Never)) => Some(Json::Bool(false)),
+            (_, Some(ZodKind::Any)) => Some(Json::Bool(true)),
+            (ZodVersion::V3, None | Some(ZodKind::Never)) => match self.get("unknownKeys").and_then(Json::as_str) {
                 Some("strict") => Some(Json::Bool(false)),
                 Some("passthrough") => Some(Json::Bool(true)),
                 _ => None,
             },
-            (Version::V3 | Version::V4, _) => catchall.map(|catchall| catchall.plain(depth)),
+            (ZodVersion::V3 | ZodVersion::V4, _) => catchall.map(|catchall| catchall.plain(depth)),
         }
     }
 
@@ -255,7 +255,7 @@ impl<'a> Instance<'a> {
         let items = self.child(names.into_iter().find_map(|name| self.get(name)), depth);
         let out = with(arena, of_type(arena, Types::ARRAY), Kw::Items, items);
         let out = self.sizes(out, Kw::MinItems, Kw::MaxItems);
-        if self.kind == Kind::Set { with(arena, out, Kw::UniqueItems, Json::Bool(true)) } else { out }
+        if self.kind == ZodKind::Set { with(arena, out, Kw::UniqueItems, Json::Bool(true)) } else { out }
     }
 
     pub(super) fn tuple(&self, depth: usize) -> Json<'a> {
@@ -263,7 +263,7 @@ impl<'a> Instance<'a> {
         let items = self.get(Kw::Items.name()).and_then(Json::as_arr).unwrap_or_default();
         // Zod 3 wants every place filled; Zod 4 lets the optional ones at the end be missing.
         let needed = |item: &'a Json<'a>| {
-            self.version == Version::V3 || !self.nested(Some(item)).is_some_and(|instance| instance.omittable(depth))
+            self.version == ZodVersion::V3 || !self.nested(Some(item)).is_some_and(|instance| instance.omittable(depth))
         };
         let least = items.iter().rposition(needed).map_or(0, |last| last + 1);
         let rest = match self.get("rest") {
@@ -295,7 +295,7 @@ impl<'a> Instance<'a> {
             // Zod 4 wants every key of an enum. From 4.1 to 4.5 a partial record looks the same, but is rare.
             let kind = self.nested(self.get("keyType")).map(|instance| instance.kind);
             let partial = self.get("partial").and_then(Json::as_bool) == Some(true);
-            if self.version == Version::V4 && !partial && matches!(kind, Some(Kind::Enum | Kind::Literal)) {
+            if self.version == ZodVersion::V4 && !partial && matches!(kind, Some(ZodKind::Enum | ZodKind::Literal)) {
                 let listed = keys.get(Kw::Enum.name()).and_then(Json::as_arr);
                 let names = listed.or_else(|| keys.get(Kw::Const.name()).map(std::slice::from_ref));
                 out = with(arena, out, Kw::Required, Json::Arr(names.unwrap_or_default()));

@@ -1,6 +1,6 @@
 //! Builds the plain schema of a Zod string: its formats, and what it must contain.
 
-use super::Instance;
+use super::ZodInstance;
 use super::build::{ANYTHING, add, check_name, of_type, with};
 use crate::arena::Arena;
 use crate::json::Json;
@@ -36,7 +36,7 @@ const STRING_FORMATS: &[(&str, Kw, &str)] = &[
     ("uppercase", Kw::Pattern, "^[^a-z]*$"),
 ];
 
-impl<'a> Instance<'a> {
+impl<'a> ZodInstance<'a> {
     pub(super) fn string(&self) -> Json<'a> {
         let arena = self.arena;
         let mut out = self.sizes(of_type(arena, Types::STRING), Kw::MinLength, Kw::MaxLength);

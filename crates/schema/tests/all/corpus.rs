@@ -20,7 +20,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    fn slot(&self) -> Slot {
+    pub(crate) fn slot(&self) -> Slot {
         match self.value.get("slot").and_then(Value::as_str) {
             Some("output") => Slot::Output,
             None | Some("tool") => Slot::Tool,

@@ -15,6 +15,7 @@ mod chance;
 mod corpus;
 mod families;
 mod generate;
+mod goldens;
 mod hostile;
 mod judge;
 mod laws;

@@ -2,7 +2,8 @@
 //! target takes this file in by its path, so that there is one judge.
 
 use polywire_answer::{Fault, Formats, Judge};
-use polywire_schema::{Cover, Dialect, Effect, Fitted, Place, Root, ToolShape, as_json_schema, sample};
+use polywire_schema::{Dialect, Effect, Fitted, ToolShape};
+use polywire_testkit::{Cover, Place, References, as_json_schema, sample};
 use serde_json::{Value, json};
 
 use crate::chance::{Chance, has_children};
@@ -30,22 +31,16 @@ impl Court {
     /// What the caller's schema accepts goes to the wire and comes back, and what the wire accepts is what the caller asked for,
     /// unless a change at that place says otherwise.
     pub(crate) fn judge(&self, schema: &Value, fitted: &Fitted, values: u64) -> Result<(), String> {
-        let root = Root::of(&schema.to_string());
-        let cover = |effect| Cover::of(&fitted.changes, effect, root);
-        let (narrower, wider) = (cover(Effect::Narrower), cover(Effect::Wider));
+        let covers = Covers::of(schema, fitted);
         let about = || format!("fitted {}\n  changes {:?}", fitted.schema, fitted.changes);
         for seed in 0..values {
             for value in with_neighbours(sample(schema, seed), seed).filter(|value| self.caller.is_valid(value)) {
-                if let Err(Loss { places, reason }) = self.law_3_at(fitted, &value)
-                    && !places.is_some_and(|places| narrower.any(&places))
-                {
+                if let Err(reason) = self.law_3(fitted, &covers, &value) {
                     return Err(format!("law 3: {value}: {reason}\n  {}", about()));
                 }
             }
             for value in with_neighbours(sample(&self.said, seed), seed) {
-                if let Err(Loss { places, reason }) = self.law_4_at(fitted, &value)
-                    && !places.is_some_and(|places| wider.any(&places))
-                {
+                if let Err(reason) = self.law_4(fitted, &covers, &value) {
                     return Err(format!("law 4: {value} {reason}\n  {}", about()));
                 }
             }
@@ -53,9 +48,14 @@ impl Court {
         Ok(())
     }
 
-    /// Law 3, whatever is on record.
-    pub(crate) fn law_3(&self, fitted: &Fitted, value: &Value) -> Result<(), String> {
-        self.law_3_at(fitted, value).map_err(|loss| loss.reason)
+    /// Law 3: a value of the caller goes to the wire and comes back, unless a change covers every place at which it does not.
+    pub(crate) fn law_3(&self, fitted: &Fitted, covers: &Covers, value: &Value) -> Result<(), String> {
+        self.law_3_at(fitted, value).or_else(|loss| loss.unless(&covers.narrower))
+    }
+
+    /// The same, whatever is on record.
+    pub(crate) fn returns(&self, fitted: &Fitted, value: &Value) -> bool {
+        self.law_3_at(fitted, value).is_ok()
     }
 
     fn law_3_at(&self, fitted: &Fitted, value: &Value) -> Result<(), Loss> {
@@ -72,21 +72,44 @@ impl Court {
             let places = Some(vec![Place::on_the_wire(error.at())]);
             Loss { places, reason: format!("{sent}: {error}") }
         })?;
-        let lost = || Loss { places: Some(Vec::new()), reason: format!("{sent} comes back as {back}") };
-        if back == *value { Ok(()) } else { Err(lost()) }
+        let places = Place::differences(value, &back);
+        if places.is_empty() {
+            return Ok(());
+        }
+        Err(Loss { places: Some(places), reason: format!("{sent} comes back as {back}") })
     }
 
-    /// Law 4, whatever is on record.
-    pub(crate) fn law_4(&self, fitted: &Fitted, wire: &Value) -> Result<(), String> {
-        self.law_4_at(fitted, wire).map_err(|loss| loss.reason)
+    /// Law 4: a value that the fitted schema accepts is decoded to one that the caller's accepts, unless a change covers every place
+    /// at which it is not.
+    pub(crate) fn law_4(&self, fitted: &Fitted, covers: &Covers, wire: &Value) -> Result<(), String> {
+        self.law_4_at(fitted, wire).or_else(|loss| loss.unless(&covers.wider))
     }
 
-    /// A value that the wire refuses, or the lens, is no fault.
+    /// What the caller's schema refuses is refused by the fitted one, or covered.
+    pub(crate) fn refuses(&self, fitted: &Fitted, covers: &Covers, value: &Value) -> Result<(), String> {
+        let faults = self.caller.faults(value);
+        if faults.is_empty() {
+            return Err("the caller's schema accepts it".to_owned());
+        }
+        match fitted.encode(value.clone()) {
+            Ok(sent) if self.wire.is_valid(&sent) => {
+                let loss = Loss { places: places(&faults, Place::of_caller), reason: format!("{sent} is accepted") };
+                // What comes back may be right all the same: a default, or a key that is left out.
+                loss.unless(&covers.wider).or_else(|reason| self.law_4(fitted, covers, &sent).map_err(|_| reason))
+            }
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// A value that the wire refuses is no fault.
     fn law_4_at(&self, fitted: &Fitted, wire: &Value) -> Result<(), Loss> {
         if !self.wire.is_valid(wire) {
             return Ok(());
         }
-        let Ok(back) = fitted.decode(wire.clone()) else { return Ok(()) };
+        let back = fitted.decode(wire.clone()).map_err(|error| {
+            let places = Some(vec![Place::on_the_wire(error.at())]);
+            Loss { places, reason: format!("is not decoded: {error}") }
+        })?;
         if self.caller.is_valid(&back) {
             return Ok(());
         }
@@ -100,6 +123,27 @@ impl Court {
 struct Loss {
     places: Option<Vec<Place>>,
     reason: String,
+}
+
+impl Loss {
+    /// The reason, unless changes cover every place.
+    fn unless(self, cover: &Cover) -> Result<(), String> {
+        if self.places.is_some_and(|places| cover.covers(&places)) { Ok(()) } else { Err(self.reason) }
+    }
+}
+
+/// The places of the changes that account for losses.
+pub(crate) struct Covers {
+    narrower: Cover,
+    wider: Cover,
+}
+
+impl Covers {
+    pub(crate) fn of(schema: &Value, fitted: &Fitted) -> Self {
+        let references = References::of(schema);
+        let cover = |effect| Cover::of(&fitted.changes, effect, &references);
+        Self { narrower: cover(Effect::Narrower), wider: cover(Effect::Wider) }
+    }
 }
 
 fn places(faults: &[Fault], place: fn(&str) -> Place) -> Option<Vec<Place>> {
@@ -145,7 +189,13 @@ fn nudge(value: &mut Value, whole: &Value, chance: &mut Chance) {
             let key = members.keys().nth(chance.below(members.len())).cloned();
             _ = key.and_then(|key| members.shift_remove(&key));
         }
-        (0 | 1, Value::Array(items)) => items.push(part(whole, chance)),
+        (0, Value::Array(items)) => items.push(part(whole, chance)),
+        // An item again: a second one where at most one may be, or an entry with the same key.
+        (1, Value::Array(items)) => {
+            if let Some(item) = items.get(chance.below(items.len().max(1))).cloned() {
+                items.push(item);
+            }
+        }
         (2, Value::Array(items)) => _ = items.pop(),
         (_, value) => *value = part(whole, chance),
     }

@@ -11,8 +11,9 @@ use std::thread;
 use flate2::read::MultiGzDecoder;
 use polywire_schema::{
     Action, Change, Effect, FitOptions, Severity, check, check_tools, dialect, dialects, fit, fit_text, fit_tools,
-    read_tools, sample,
+    read_tools,
 };
+use polywire_testkit::sample;
 use serde_json::{Value, json};
 
 use crate::judge::{assert_no_faults, fit_by_the_laws, is_full};
@@ -176,8 +177,9 @@ fn a_parsed_schema_fits_as_its_text_does() {
 }
 
 /// The lines of a file in `../shared/corpus`. Under `CI=true` a missing file fails the test, because a skip would look like a pass.
-fn lines(name: &str) -> Option<Vec<String>> {
-    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "..", "shared", "corpus", name].iter().collect();
+pub(crate) fn lines(name: &str) -> Option<Vec<String>> {
+    let beside = || [env!("CARGO_MANIFEST_DIR"), "..", "..", "..", "shared"].iter().collect();
+    let path = std::env::var_os("POLYWIRE_SHARED").map_or_else(beside, PathBuf::from).join("corpus").join(name);
     let Ok(file) = File::open(&path) else {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing", path.display());
         println!("skipped: {} is missing", path.display());
@@ -209,8 +211,8 @@ fn collect_schemas<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     }
 }
 
-/// Asks about every line, on every core, and brings the answers together in the order of the lines.
-fn in_parallel(lines: &[&String], ask: impl Fn(&str) -> Vec<String> + Sync) -> Vec<String> {
+/// Asks about every item, on every core, and returns the answers in the order of the items.
+pub(crate) fn in_parallel<T: Sync>(items: &[T], ask: impl Fn(&T) -> Vec<String> + Sync) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());
     let workers = thread::available_parallelism().map_or(1, Into::into);
@@ -219,8 +221,8 @@ fn in_parallel(lines: &[&String], ask: impl Fn(&str) -> Vec<String> + Sync) -> V
             scope.spawn(|| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(line) = lines.get(index) else { return };
-                    let answers = ask(line);
+                    let Some(item) = items.get(index) else { return };
+                    let answers = ask(item);
                     if !answers.is_empty() {
                         found.lock().expect("a lock").push((index, answers));
                     }

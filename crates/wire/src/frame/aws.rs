@@ -2,15 +2,14 @@
 //!
 //! <https://docs.aws.amazon.com/transcribe/latest/dg/event-stream.html>, read 2026-11.
 
+use serde::Serialize;
+
 use super::{Frame, Sink, broken, too_long};
 use crate::error::DecodeError;
 
 /// Prelude (total length, length of headers, checksum) and the last checksum.
 const OVERHEAD: usize = 16;
 const PRELUDE: usize = 12;
-
-/// The headers of a JSON event, without the event type.
-pub(crate) const JSON_EVENT: &[(&str, &str)] = &[(":content-type", "application/json"), (":message-type", "event")];
 
 /// Splits a stream into messages. The event name of a frame is the event type or exception type.
 #[derive(Debug, Default)]
@@ -110,27 +109,40 @@ fn event_name(mut headers: &[u8]) -> Result<&str, DecodeError> {
     Ok(found)
 }
 
-/// Writes one message with text headers.
-pub(crate) fn encode_message(headers: &[(&str, &str)], payload: &[u8], out: &mut Vec<u8>) {
-    let mut packed = Vec::new();
-    for (name, value) in headers {
+/// Writes a JSON event.
+pub(crate) fn encode_event(name: &str, payload: &impl Serialize, out: &mut Vec<u8>) {
+    encode_message((":event-type", name), "event", payload, out);
+}
+
+/// Writes a JSON exception.
+pub(crate) fn encode_exception(name: &str, payload: &impl Serialize, out: &mut Vec<u8>) {
+    encode_message((":exception-type", name), "exception", payload, out);
+}
+
+fn encode_message(name: (&str, &str), message_type: &str, payload: &impl Serialize, out: &mut Vec<u8>) {
+    let length = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX).to_be_bytes();
+    let start = out.len();
+    out.extend_from_slice(&[0; PRELUDE]);
+    for (name, value) in [name, (":content-type", "application/json"), (":message-type", message_type)] {
         let (Ok(name_length), Ok(value_length)) = (u8::try_from(name.len()), u16::try_from(value.len())) else {
             continue; // Our own names and values are short.
         };
-        packed.push(name_length);
-        packed.extend_from_slice(name.as_bytes());
-        packed.push(7);
-        packed.extend_from_slice(&value_length.to_be_bytes());
-        packed.extend_from_slice(value.as_bytes());
+        out.push(name_length);
+        out.extend_from_slice(name.as_bytes());
+        out.push(7);
+        out.extend_from_slice(&value_length.to_be_bytes());
+        out.extend_from_slice(value.as_bytes());
     }
-    let length = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX).to_be_bytes();
-    let start = out.len();
-    out.extend_from_slice(&length(OVERHEAD + packed.len() + payload.len()));
-    out.extend_from_slice(&length(packed.len()));
-    let prelude = crc32fast::hash(out.get(start..).unwrap_or_default());
-    out.extend_from_slice(&prelude.to_be_bytes());
-    out.extend_from_slice(&packed);
-    out.extend_from_slice(payload);
+    let headers = length(out.len() - start - PRELUDE);
+    if serde_json::to_writer(&mut *out, payload).is_err() {
+        // A payload has string keys only, so that this cannot happen.
+        return out.truncate(start);
+    }
+    let total = length(out.len() - start + OVERHEAD - PRELUDE);
+    let checksum = crc32fast::hash([total, headers].as_flattened()).to_be_bytes();
+    if let Some(prelude) = out.get_mut(start..start + PRELUDE) {
+        prelude.copy_from_slice([total, headers, checksum].as_flattened());
+    }
     let whole = crc32fast::hash(out.get(start..).unwrap_or_default());
     out.extend_from_slice(&whole.to_be_bytes());
 }

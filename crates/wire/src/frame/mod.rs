@@ -6,9 +6,11 @@ mod json_array;
 mod lines;
 mod sse;
 
+use serde::Deserialize;
+
 use crate::error::{DecodeError, DecodeErrorKind};
 
-pub(crate) use aws::{JSON_EVENT, encode_message};
+pub(crate) use aws::{encode_event, encode_exception};
 pub(crate) use base64::{decode as base64_decode, encode as base64_encode};
 
 use self::aws::AwsFramer;
@@ -49,6 +51,14 @@ pub struct Frame<'a> {
     pub event: &'a str,
     /// The payload.
     pub data: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// Parses the payload as a shape that most frames have; `None` if this one has another.
+    pub(crate) fn plain<T: Deserialize<'a>>(&self) -> Option<T> {
+        // Checking the text once is faster than checking each of its strings.
+        serde_json::from_str(std::str::from_utf8(self.data).ok()?).ok()
+    }
 }
 
 /// Receives frames; an error ends the stream.

@@ -1,6 +1,6 @@
 //! Tracks the provider-specific fields of a stream. Chunks repeat such fields; only new or changed ones become events.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::neutral::{Block, Event, Extra, MergeMode};
 #[derive(Debug, Default)]
 pub(super) struct SeenFields {
     answer: Map<String, Value>,
-    blocks: HashMap<usize, Map<String, Value>>,
+    blocks: BTreeMap<usize, Map<String, Value>>,
 }
 
 impl SeenFields {

@@ -1,6 +1,6 @@
 //! State of stream writers: data that events provide early and the protocol sends at the end.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ pub(super) struct WriterState {
     pub(super) surface: Surface,
     pub(super) response: Response,
     /// Block index to index on the wire and kind.
-    pub(super) places: HashMap<usize, (usize, Kind)>,
+    pub(super) places: BTreeMap<usize, (usize, Kind)>,
     /// Provider-specific fields of the stop event.
     pub(super) last: Extra,
     /// Provider-specific fields that arrived between start and stop.
@@ -58,7 +58,7 @@ impl WriterState {
         Self {
             surface: surface.clone(),
             response: Response::default(),
-            places: HashMap::new(),
+            places: BTreeMap::new(),
             last: Extra::default(),
             late: Extra::default(),
             stopped: false,

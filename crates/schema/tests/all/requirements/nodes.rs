@@ -66,7 +66,7 @@ fn r_a6_what_a_person_understands_is_spilled_and_structure_is_not() {
     let text = json!({"type": "string", "description": "A link.", "format": "uri", "examples": ["x"], "minLength": 3});
     let spilled = json!({
         "type": "string",
-        "description": "A link. (format: \"uri\") (examples: [\"x\"])",
+        "description": "A link. (format: uri) (for example \"x\")",
         "minLength": 3
     });
     let changes = check_property("gemini-openapi", &text, &spilled);
@@ -92,7 +92,7 @@ fn r_a6_a_nullable_type_takes_the_marker_of_its_target() {
     for nullable in [&list, &union] {
         check_property("gemini-openapi", nullable, &json!({"type": "string", "description": "D", "nullable": true}));
     }
-    check_property("mcp", &list, &json!({"anyOf": [{"type": "string", "description": "D"}, {"type": "null"}]}));
+    check_property("mcp", &list, &json!({"description": "D", "anyOf": [{"type": "string"}, {"type": "null"}]}));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn r_a6_unions_are_collapsed_on_cca_and_only_there() {
             "y": {"type": "integer"}
         },
         "required": ["k"],
-        "description": "(at least one of these must be given: x, or y)"
+        "description": "(x: x; y: y)"
     });
     let changes = check_property("cca", &objects, &joined);
     assert!(tells(&changes, "anyOf", Action::Merged, Effect::Wider), "{changes:?}");
@@ -217,7 +217,10 @@ fn r_a12_recursion_is_kept_where_it_may_be_and_bounded_elsewhere() {
         "properties": {"tree": {
             "type": "object",
             "properties": {
-                "left": {"type": "string", "description": "(the value as JSON text)"},
+                "left": {
+                    "type": "string",
+                    "description": "(a JSON object like Tree with the keys left, label, written as JSON text)"
+                },
                 "label": {"type": "string"}
             },
             "required": ["label"]
@@ -292,7 +295,7 @@ fn r_a15_enums_get_their_type_and_mixed_ones_the_documented_form() {
 
 #[test]
 fn r_a16_arrays_get_items_wherever_the_target_asks_for_them() {
-    let any = json!({"type": "string", "description": "(any JSON value as JSON text)"});
+    let any = json!({"type": "string", "description": "(any JSON value, written as JSON text)"});
     let array = json!({"type": "array", "items": any});
     let text = json!({"type": "string"});
     check_property("openai-strict", &json!({"type": "array"}), &array);

@@ -17,7 +17,7 @@ fn r_a9_strict_strips_what_is_refused_and_writes_the_default_once() {
     let changes = check_property("openai-strict", &json!({"const": "k"}), &json!({"type": "string", "enum": ["k"]}));
     assert!(tells(&changes, "const", Action::Rewritten, Effect::Same), "{changes:?}");
     let refused = json!({"type": "array", "items": {"type": "string"}, "uniqueItems": true, "x-own": 1});
-    let stripped = json!({"type": "array", "description": "(uniqueItems: true)", "items": {"type": "string"}});
+    let stripped = json!({"type": "array", "description": "(no duplicates)", "items": {"type": "string"}});
     check_property("openai-strict", &refused, &stripped);
 }
 
@@ -35,11 +35,11 @@ fn r_a10_strict_closes_objects_requires_everything_and_makes_optionals_nullable(
     let expected = json!({
         "type": "object",
         "properties": {
-            "a": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            "a": {"type": ["string", "null"]},
             "b": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
             "c": {"type": "array", "items": {
                 "type": "object",
-                "properties": {"x": {"anyOf": [{"type": "number"}, {"type": "null"}]}},
+                "properties": {"x": {"type": ["number", "null"]}},
                 "required": ["x"],
                 "additionalProperties": false
             }}
@@ -61,7 +61,7 @@ fn r_a10_strict_reaches_the_places_of_a_tuple() {
         "properties": {
             "item_1": {
                 "type": "object",
-                "properties": {"x": {"anyOf": [{"type": "string"}, {"type": "null"}]}},
+                "properties": {"x": {"type": ["string", "null"]}},
                 "required": ["x"],
                 "additionalProperties": false
             },

@@ -1,6 +1,8 @@
 //! Which targets there are, how schemas reach them, and one form for all of them.
 
-use polywire_schema::{Action, Dialect, Effect, FitOptions, Slot, ToolShape, check, dialects, fit, target, targets};
+use polywire_schema::{
+    Action, Dialect, Effect, FitOptions, Severity, Slot, ToolShape, check, dialects, fit, target, targets,
+};
 use serde_json::{Value, json};
 
 use super::{check_fit, fitted, of, tells};
@@ -141,7 +143,7 @@ fn r_a18_one_schema_for_opposed_providers_carries_an_optional_as_a_short_list() 
         "properties": {"a": {"type": "string"}, "b": {"type": "integer"}},
         "required": ["a"]
     });
-    let nullable = json!({"anyOf": [{"type": "integer"}, {"type": "null"}]});
+    let nullable = json!({"type": ["integer", "null"]});
     let closed = |b: Value, required: Value| {
         json!({
             "type": "object",
@@ -154,15 +156,20 @@ fn r_a18_one_schema_for_opposed_providers_carries_an_optional_as_a_short_list() 
     check_fit("gemini-openapi", &schema, &schema);
     let list = json!({
         "type": "array",
-        "description": "(at most one item; an empty list means none)",
+        "description": "(optional)",
         "items": {"type": "integer"}
     });
-    let changes = check_fit("portable", &schema, &closed(list.clone(), json!(["a", "b"])));
+    let explained = |mut schema: Value| {
+        let meaning = "(lists marked optional or nullable hold at most one item; an empty list means none)";
+        schema["description"] = json!(meaning);
+        schema
+    };
+    let changes = check_fit("portable", &schema, &explained(closed(list.clone(), json!(["a", "b"]))));
     assert!(tells(&changes, "required", Action::Carried, Effect::Same), "{changes:?}");
     assert!(tells(&changes, "additionalProperties", Action::Closed, Effect::Narrower), "{changes:?}");
     let mut bounded = list;
     bounded["maxItems"] = json!(1);
-    check_fit("openai-strict,vertex-openapi", &schema, &closed(bounded, json!(["a", "b"])));
+    check_fit("openai-strict,vertex-openapi", &schema, &explained(closed(bounded, json!(["a", "b"]))));
 }
 
 /// A word that only one member reads is no word for what both accept.
@@ -180,7 +187,7 @@ fn r_a18_a_meet_uses_no_word_that_one_of_its_members_passes_over() {
     });
     let short = |items: Value| {
         json!({
-            "type": "array", "description": "(at most one item; an empty list means none)", "items": items, "maxItems": 1
+            "type": "array", "description": "(nullable)", "items": items, "maxItems": 1
         })
     };
     for ids in ["openai,vertex-openapi", "vertex-openapi,openai", "vertex-openapi,openai,gemini-openapi"] {
@@ -191,7 +198,8 @@ fn r_a18_a_meet_uses_no_word_that_one_of_its_members_passes_over() {
                 "b": {"type": "string", "maxLength": 3},
                 "list": {"type": "array", "items": short(json!({"type": "string"}))}
             },
-            "required": ["b", "list"]
+            "required": ["b", "list"],
+            "description": "(lists marked optional or nullable hold at most one item; an empty list means none)"
         });
         check_fit(ids, &schema, &expected);
     }
@@ -258,8 +266,38 @@ fn r_a18_the_portable_form_is_taken_by_every_main_provider() {
     let portable = fitted("portable", &schema);
     for id in ["openai-strict", "azure-strict", "gemini", "vertex-openapi", "cca", "anthropic-strict", "bedrock", "mcp"]
     {
-        let found = check(&portable.schema, of(id), Slot::Tool).expect("a schema");
+        let mut found = check(&portable.schema, of(id), Slot::Tool).expect("a schema");
+        found.retain(|one| one.severity != Severity::Ignored);
         assert!(found.is_empty(), "{id}: {found:?}\n{}", portable.schema);
+    }
+}
+
+#[test]
+fn r_c10_a_schema_is_translated_for_gemini_with_a_record_of_what_is_dropped() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "when": {"type": ["string", "null"], "format": "uri"},
+            "rows": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 2}}}}
+        },
+        "required": ["when"],
+        "$comment": "x"
+    });
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "when": {"type": "string", "description": "(format: uri)", "nullable": true},
+            "rows": {"type": "array", "items": {"type": "object", "properties": {
+                "n": {"type": "integer", "description": "(a multiple of 2)"}
+            }}}
+        },
+        "required": ["when"]
+    });
+    let changes = check_fit("gemini-openapi", &schema, &expected);
+    assert!(tells(&changes, "multipleOf", Action::Described, Effect::Wider), "{changes:?}");
+    assert!(tells(&changes, "$comment", Action::Dropped, Effect::Note), "{changes:?}");
+    for odd in [json!({}), json!({"type": "object", "properties": null}), json!({"items": [[]]}), json!(true)] {
+        fitted("gemini-openapi", &odd);
     }
 }
 
@@ -269,10 +307,7 @@ fn r_a18_what_a_provider_ignores_is_reported_as_ignored() {
     let found = check(&schema, of("gemini"), Slot::Tool).expect("a schema");
     let told: Vec<_> = found.iter().map(|one| (one.at.as_str(), one.severity.to_string())).collect();
     assert_eq!(told, [("/properties/a/minLength", "ignored".to_owned())]);
-    let changes = check_fit(
-        "gemini",
-        &schema,
-        &json!({"type": "object", "properties": {"a": {"type": "string", "description": "(minLength: 3)"}}}),
-    );
-    assert!(tells(&changes, "minLength", Action::Described, Effect::Wider), "{changes:?}");
+    // It stays, where the model reads it.
+    let changes = check_fit("gemini", &schema, &schema);
+    assert!(tells(&changes, "minLength", Action::Kept, Effect::Wider), "{changes:?}");
 }

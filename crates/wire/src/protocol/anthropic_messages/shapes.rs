@@ -260,6 +260,26 @@ pub(super) struct BlockStart<'a> {
     pub(super) content_block: &'a Piece<'a>,
 }
 
+#[derive(Serialize)]
+pub(super) struct BlockDelta<'a, D> {
+    pub(super) r#type: &'static str,
+    pub(super) index: usize,
+    pub(super) delta: &'a D,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type")]
+pub(super) enum WriteDelta<'a> {
+    #[serde(rename = "text_delta")]
+    Text { text: &'a str },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: &'a str },
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: &'a str },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: &'a str },
+}
+
 /// The most frequent stream event, parsed without building a `Value`. Other events take the general path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! Streams of `anthropic-messages`, as server-sent events or in AWS frames.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
@@ -10,10 +10,10 @@ use super::request::{Side, piece};
 use super::response::{
     NESTED, STOP_REASONS, read_head, read_refusal, read_stop, read_usage, stop_details, usage_shape,
 };
-use super::shapes::{BlockStart, MessageStart, PlainDelta, ResponseBody, UsageShape};
+use super::shapes::{BlockDelta, BlockStart, MessageStart, PlainDelta, ResponseBody, UsageShape, WriteDelta};
 use crate::error::DecodeError;
 use crate::fields::Fields;
-use crate::frame::{Frame, JSON_EVENT, base64_decode, base64_encode, encode_message};
+use crate::frame::{Frame, base64_decode, base64_encode, encode_event};
 use crate::neutral::{Block, Delta, Event, Extra, MergeMode, Response, Signature, ToolCall, Usage};
 use crate::protocol::context::{At, Context, DROPPED, DROPPED_NOTE, unsupported_signature};
 use crate::protocol::seen_fields::SeenFields;
@@ -27,17 +27,17 @@ use crate::surface::{Envelope, Surface};
 pub(super) struct Reader {
     usage: Usage,
     /// Open tool calls, and whether they have arguments so far.
-    calls: HashMap<usize, bool>,
+    calls: BTreeMap<usize, bool>,
     called: bool,
     /// Open provider-specific blocks, and the JSON text of their input.
-    inputs: HashMap<usize, String>,
+    inputs: BTreeMap<usize, String>,
     seen_fields: SeenFields,
 }
 
 impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         if frame.event == "content_block_delta"
-            && let Ok(plain) = serde_json::from_slice::<PlainDelta<'_>>(frame.data)
+            && let Some(plain) = frame.plain::<PlainDelta<'_>>()
         {
             let PlainDelta { index, delta, .. } = plain;
             let delta = match (delta.kind.as_ref(), delta.text, delta.partial_json, delta.thinking, delta.signature) {
@@ -257,9 +257,7 @@ impl Writer {
 
     fn emit(&self, kind: &str, data: &impl serde::Serialize, out: &mut Vec<u8>) {
         if self.0.surface.envelope == Envelope::Invoke {
-            let payload = super::super::json(&json!({"bytes": base64_encode(&super::super::json(data))}));
-            let headers = [JSON_EVENT, &[(":event-type", "chunk")]].concat();
-            encode_message(&headers, &payload, out);
+            encode_event("chunk", &json!({"bytes": base64_encode(&super::super::json(data))}), out);
         } else {
             sse(kind, data, out);
         }
@@ -308,14 +306,14 @@ impl Writer {
         let kind = "content_block_start";
         self.emit(kind, &BlockStart { r#type: kind, index: place, content_block: &piece }, out);
         if !arguments.is_empty() {
-            self.delta(place, &json!({"type": "input_json_delta", "partial_json": arguments}), out);
+            self.delta(place, &WriteDelta::InputJson { partial_json: arguments }, out);
         }
         changes.append(ctx.changes);
     }
 
-    fn delta(&self, place: usize, delta: &Value, out: &mut Vec<u8>) {
+    fn delta(&self, place: usize, delta: &impl serde::Serialize, out: &mut Vec<u8>) {
         let kind = "content_block_delta";
-        self.emit(kind, &json!({"type": kind, "index": place, "delta": delta}), out);
+        self.emit(kind, &BlockDelta { r#type: kind, index: place, delta }, out);
     }
 
     /// Sends provider-specific fields of a block. Fields without a delta of their own are sent in an empty delta.
@@ -325,7 +323,7 @@ impl Writer {
         }
         if let Some(input) = fields.shift_remove("input").filter(|_| kind == Kind::Foreign) {
             let input = if let Value::String(text) = input { text } else { input.to_string() };
-            self.delta(place, &json!({"type": "input_json_delta", "partial_json": input}), out);
+            self.delta(place, &WriteDelta::InputJson { partial_json: &input }, out);
         }
         if fields.is_empty() {
             return;
@@ -369,16 +367,16 @@ impl StreamWriter for Writer {
             Event::Open { index, block } => self.open(*index, block, out, changes),
             Event::Delta { index, delta } => {
                 let delta = match delta {
-                    Delta::Text(text) => json!({"type": "text_delta", "text": text}),
-                    Delta::Thinking(text) => json!({"type": "thinking_delta", "thinking": text}),
-                    Delta::Arguments(text) => json!({"type": "input_json_delta", "partial_json": text}),
+                    Delta::Text(text) => WriteDelta::Text { text },
+                    Delta::Thinking(thinking) => WriteDelta::Thinking { thinking },
+                    Delta::Arguments(partial_json) => WriteDelta::InputJson { partial_json },
                     Delta::Signature(signature) => {
                         if let Some((code, detail)) = unsupported_signature(OWN, signature, self.0.is_reasoning(*index))
                         {
                             changes.push(code, format!("/content/{index}/signature"), DROPPED_NOTE, detail);
                             return;
                         }
-                        json!({"type": "signature_delta", "signature": signature.data})
+                        WriteDelta::Signature { signature: &signature.data }
                     }
                 };
                 if let Some(place) = self.0.place(*index) {

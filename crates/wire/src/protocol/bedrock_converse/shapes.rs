@@ -247,6 +247,36 @@ pub(super) struct Output<'a> {
     pub(super) message: Turn<'a>,
 }
 
+/// A stream event of one block.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct BlockEvent<'a, D> {
+    #[serde(flatten)]
+    pub(super) data: &'a D,
+    pub(super) content_block_index: usize,
+}
+
+#[derive(Serialize)]
+pub(super) struct BlockDelta<'a> {
+    pub(super) delta: WriteDelta<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum WriteDelta<'a> {
+    Text(&'a str),
+    ReasoningContent(WriteReasoning<'a>),
+    ToolUse { input: &'a str },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum WriteReasoning<'a> {
+    Text(&'a str),
+    Signature(&'a str),
+    RedactedContent(&'a str),
+}
+
 /// The most frequent stream event, parsed without building a `Value`. Other events take the general path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -1,16 +1,17 @@
 //! Streams of `bedrock-converse`, in AWS frames.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::OWN;
 use super::read::empty_text;
 use super::response::{STOP_REASONS, drop_metrics, read_stop, read_usage, record_unsupported, usage_fields};
-use super::shapes::PlainDelta;
+use super::shapes::{BlockDelta, BlockEvent, PlainDelta, WriteDelta, WriteReasoning};
 use crate::error::DecodeError;
 use crate::fields::Fields;
-use crate::frame::{Frame, JSON_EVENT, encode_message};
+use crate::frame::{Frame, encode_event, encode_exception};
 use crate::neutral::{Block, Delta, Event, Extra, RedactedThinking, Signature, Thinking, ToolCall, Usage};
 use crate::protocol::context::{Context, DROPPED, DROPPED_NOTE, unsupported_signature};
 use crate::protocol::seen_fields::SeenFields;
@@ -23,7 +24,7 @@ use crate::surface::Surface;
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     /// Open blocks; true for tool calls without arguments so far.
-    open: HashMap<usize, bool>,
+    open: BTreeMap<usize, bool>,
     called: bool,
     seen_fields: SeenFields,
 }
@@ -31,7 +32,7 @@ pub(super) struct Reader {
 impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         if frame.event == "contentBlockDelta"
-            && let Ok(plain) = serde_json::from_slice::<PlainDelta<'_>>(frame.data)
+            && let Some(plain) = frame.plain::<PlainDelta<'_>>()
         {
             let index = plain.content_block_index;
             if let Some(text) = plain.delta.text {
@@ -193,23 +194,22 @@ impl Writer {
         if let Some(own) = own.as_ref().filter(|_| block.as_call().is_none()) {
             record_unstreamable(OWN, index, own, changes);
         }
-        let (name, data) = match block {
-            Block::Text(text) => ("contentBlockDelta", json!({"delta": {"text": text.text}})),
-            Block::Thinking(thinking) => {
-                ("contentBlockDelta", json!({"delta": {"reasoningContent": {"text": thinking.text}}}))
+        let mut start = None;
+        let delta = match block {
+            Block::Text(text) => WriteDelta::Text(&text.text),
+            Block::Thinking(thinking) => WriteDelta::ReasoningContent(WriteReasoning::Text(&thinking.text)),
+            Block::RedactedThinking(redacted) if redacted.signature.from == OWN => {
+                WriteDelta::ReasoningContent(WriteReasoning::RedactedContent(&redacted.signature.data))
             }
-            Block::RedactedThinking(redacted) if redacted.signature.from == OWN => (
-                "contentBlockDelta",
-                json!({"delta": {"reasoningContent": {"redactedContent": redacted.signature.data}}}),
-            ),
             Block::ToolCall(call) => {
                 self.0.response.content = vec![Block::ToolCall(ToolCall::default())];
                 record_function_call(OWN, index, call.origin.as_ref(), changes);
-                let mut start = json!({"toolUseId": call.id, "name": call.name});
-                if let (Some(start), Some(own)) = (start.as_object_mut(), own) {
-                    start.extend(own);
+                let mut call_start = json!({"toolUseId": call.id, "name": call.name});
+                if let (Some(call_start), Some(own)) = (call_start.as_object_mut(), own) {
+                    call_start.extend(own);
                 }
-                ("contentBlockStart", json!({"start": {"toolUse": start}}))
+                start = Some(json!({"start": {"toolUse": call_start}}));
+                WriteDelta::ToolUse { input: &call.arguments }
             }
             Block::Image(_)
             | Block::Audio(_)
@@ -232,11 +232,11 @@ impl Writer {
             );
         }
         let place = self.0.number(index, block);
-        emit_at(name, place, data, out);
-        if let Block::ToolCall(call) = block
-            && !call.arguments.is_empty()
-        {
-            emit_at("contentBlockDelta", place, json!({"delta": {"toolUse": {"input": call.arguments}}}), out);
+        if let Some(start) = &start {
+            emit_at("contentBlockStart", place, start, out);
+        }
+        if start.is_none() || block.as_call().is_some_and(|call| !call.arguments.is_empty()) {
+            emit_delta(place, delta, out);
         }
         if let Some(signature) = block.signature().filter(|_| !matches!(block, Block::RedactedThinking(_))) {
             self.sign(index, signature, out, changes);
@@ -249,8 +249,7 @@ impl Writer {
             changes.push(code, format!("/content/{index}/signature"), DROPPED_NOTE, detail);
             return;
         }
-        let delta = json!({"delta": {"reasoningContent": {"signature": signature.data}}});
-        emit_at("contentBlockDelta", place, delta, out);
+        emit_delta(place, WriteDelta::ReasoningContent(WriteReasoning::Signature(&signature.data)), out);
     }
 
     fn end(&mut self, out: &mut Vec<u8>, changes: &mut Changes) {
@@ -259,8 +258,8 @@ impl Writer {
         record_unsupported(&mut ctx, &self.0.response);
         if let Some(words) = self.0.response.refusal.clone() {
             let place = self.0.places.len();
-            emit_at("contentBlockDelta", place, json!({"delta": {"text": words}}), out);
-            emit_at("contentBlockStop", place, json!({}), out);
+            emit_delta(place, WriteDelta::Text(&words), out);
+            emit_at("contentBlockStop", place, &json!({}), out);
         }
         let (mut extra, mut inner) = ctx.split_extra(&self.0.response.extra, &["stopReason", "output"]);
         // The fields of the message were sent in `messageStart`.
@@ -275,25 +274,21 @@ impl Writer {
         late.entry("metrics").or_insert(metrics);
         let word = stop::write(&mut ctx, STOP_REASONS, "stopReason", &self.0.response);
         extra.insert("stopReason".to_owned(), json!(word));
-        emit("messageStop", &Value::Object(extra), out);
+        encode_event("messageStop", &Value::Object(extra), out);
         let usage = self.0.response.usage.clone().unwrap_or_default();
         let usage = usage_fields(&mut ctx, &usage);
         late.insert("usage".to_owned(), json!(usage));
-        emit("metadata", &Value::Object(late), out);
+        encode_event("metadata", &Value::Object(late), out);
         changes.append(ctx.changes);
     }
 }
 
-fn emit(name: &str, data: &Value, out: &mut Vec<u8>) {
-    let headers = [&[(":event-type", name)], JSON_EVENT].concat();
-    encode_message(&headers, &super::super::json(data), out);
+fn emit_at(name: &str, place: usize, data: &impl Serialize, out: &mut Vec<u8>) {
+    encode_event(name, &BlockEvent { data, content_block_index: place }, out);
 }
 
-fn emit_at(name: &str, place: usize, mut data: Value, out: &mut Vec<u8>) {
-    if let Some(fields) = data.as_object_mut() {
-        fields.insert("contentBlockIndex".to_owned(), json!(place));
-    }
-    emit(name, &data, out);
+fn emit_delta(place: usize, delta: WriteDelta<'_>, out: &mut Vec<u8>) {
+    emit_at("contentBlockDelta", place, &BlockDelta { delta }, out);
 }
 
 impl StreamWriter for Writer {
@@ -305,33 +300,33 @@ impl StreamWriter for Writer {
                 let message = output.and_then(|output| output.get("message")).and_then(Value::as_object);
                 let mut start = message.cloned().unwrap_or_default();
                 start.insert("role".to_owned(), json!("assistant"));
-                emit("messageStart", &Value::Object(start), out);
+                encode_event("messageStart", &Value::Object(start), out);
             }
             Event::Open { index, block } => self.open(*index, block, out, changes),
             Event::Delta { index, delta } => {
                 let Some(place) = self.0.place(*index) else { return };
                 let delta = match delta {
-                    Delta::Text(text) => json!({"text": text}),
-                    Delta::Thinking(text) => json!({"reasoningContent": {"text": text}}),
-                    Delta::Arguments(text) => json!({"toolUse": {"input": text}}),
+                    Delta::Text(text) => WriteDelta::Text(text),
+                    Delta::Thinking(text) => WriteDelta::ReasoningContent(WriteReasoning::Text(text)),
+                    Delta::Arguments(input) => WriteDelta::ToolUse { input },
                     Delta::Signature(signature) => return self.sign(*index, signature, out, changes),
                 };
-                emit_at("contentBlockDelta", place, json!({"delta": delta}), out);
+                emit_delta(place, delta, out);
             }
             Event::Fields { index, extra } => {
                 if let Some((place, kind, mut fields)) = self.0.fields(OWN, *index, extra, changes) {
                     let empty = match kind {
-                        Kind::Reasoning => json!({"reasoningContent": {"text": ""}}),
-                        Kind::Call => json!({"toolUse": {"input": ""}}),
-                        Kind::Text | Kind::Foreign | Kind::Whole => json!({"text": ""}),
+                        Kind::Reasoning => WriteDelta::ReasoningContent(WriteReasoning::Text("")),
+                        Kind::Call => WriteDelta::ToolUse { input: "" },
+                        Kind::Text | Kind::Foreign | Kind::Whole => WriteDelta::Text(""),
                     };
-                    fields.insert("delta".to_owned(), empty);
-                    emit_at("contentBlockDelta", place, Value::Object(fields), out);
+                    fields.insert("delta".to_owned(), json!(empty));
+                    emit_at("contentBlockDelta", place, &fields, out);
                 }
             }
             Event::Close { index } => {
                 if let Some(place) = self.0.place(*index) {
-                    emit_at("contentBlockStop", place, json!({}), out);
+                    emit_at("contentBlockStop", place, &json!({}), out);
                 }
             }
             Event::Refusal { .. } | Event::Stop { .. } | Event::Usage(_) => {
@@ -343,12 +338,9 @@ impl StreamWriter for Writer {
                 }
             }
             Event::Error(error) => {
-                let name = super::error::exception_type(error);
-                let headers =
-                    [(":exception-type", name), (":content-type", "application/json"), (":message-type", "exception")];
-                encode_message(&headers, &super::super::json(&super::error::body(error)), out);
+                encode_exception(super::error::exception_type(error), &super::error::body(error), out);
             }
-            Event::Other { protocol, name, data } if *protocol == OWN => emit(name, data, out),
+            Event::Other { protocol, name, data } if *protocol == OWN => encode_event(name, data, out),
             Event::Other { protocol, .. } => {
                 changes.push(
                     "foreign-event",

@@ -1,5 +1,6 @@
 //! Responses of `gemini`.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::read::part as read_part;
@@ -12,6 +13,7 @@ use crate::history::synthetic_call_id;
 use crate::neutral::{Block, Extra, Response, StopReason, Usage};
 use crate::protocol::context::{At, Context, DROPPED, DROPPED_NOTE};
 use crate::protocol::stop;
+use crate::surface::Surface;
 
 pub(super) const STOP_REASONS: &stop::Table = &[
     ("STOP", StopReason::EndTurn),
@@ -76,7 +78,7 @@ pub(super) fn encode(ctx: &mut Context<'_>, response: &Response) -> Vec<u8> {
         response_id: &response.id,
         extra,
     };
-    wrap(ctx, answer, inner.shift_remove(ENVELOPE))
+    wrap(ctx.surface, answer, inner.shift_remove(ENVELOPE))
 }
 
 /// The `finishReason`.
@@ -88,8 +90,8 @@ pub(super) fn finish<'r>(ctx: &mut Context<'_>, response: &'r Response) -> &'r s
 }
 
 /// Wraps a response in the envelope of the surface.
-pub(super) fn wrap(ctx: &Context<'_>, response: ResponseBody<'_>, fields: Option<Value>) -> Vec<u8> {
-    if !enveloped(ctx.surface) {
+pub(super) fn wrap<C: Serialize>(surface: &Surface, response: ResponseBody<'_, C>, fields: Option<Value>) -> Vec<u8> {
+    if !enveloped(surface) {
         return super::super::json(&response);
     }
     let fields = if let Some(Value::Object(fields)) = fields { fields } else { Map::new() };

@@ -246,8 +246,8 @@ pub(super) struct ThinkingConfig {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ResponseBody<'a> {
-    pub(super) candidates: Vec<Candidate<'a>>,
+pub(super) struct ResponseBody<'a, C> {
+    pub(super) candidates: C,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage_metadata: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -259,8 +259,8 @@ pub(super) struct ResponseBody<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct EnvelopedResponse<'a> {
-    pub(super) response: ResponseBody<'a>,
+pub(super) struct EnvelopedResponse<'a, C> {
+    pub(super) response: ResponseBody<'a, C>,
     #[serde(flatten)]
     pub(super) fields: Map<String, Value>,
 }
@@ -299,7 +299,7 @@ pub(super) struct PlainChunk<'a> {
     pub(super) create_time: Option<Cow<'a, str>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlainCandidate<'a> {
     #[serde(borrow)]
@@ -308,21 +308,20 @@ pub(super) struct PlainCandidate<'a> {
     pub(super) index: u8,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the role is always `model`")]
 pub(super) struct PlainContent<'a> {
+    #[serde(borrow, default)]
+    pub(super) role: Cow<'a, str>,
     #[serde(borrow)]
     pub(super) parts: [PlainPart<'a>; 1],
-    #[serde(default)]
-    role: IgnoredAny,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlainPart<'a> {
     #[serde(borrow)]
     pub(super) text: Cow<'a, str>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) thought: bool,
 }

@@ -1,6 +1,6 @@
 //! Streams of `gemini`: every chunk is a response with the new parts.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::response::{
     NESTED, each_part, finish, finish_message, read_head, read_refusal, read_stop, take_parts, unwrap, usage_fields,
     wrap,
 };
-use super::shapes::{Candidate, Content, Part, PlainChunk, ResponseBody};
+use super::shapes::{Candidate, Content, Part, PlainCandidate, PlainChunk, PlainContent, PlainPart, ResponseBody};
 use super::{ENVELOPE, OWN};
 use crate::error::DecodeError;
 use crate::fields::Fields;
@@ -51,7 +51,7 @@ impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         // The first chunk has fields that the others repeat, so it takes the general path.
         if self.progress != Progress::Waiting
-            && let Ok(PlainChunk { candidates: [candidate], create_time, .. }) = serde_json::from_slice(frame.data)
+            && let Some(PlainChunk { candidates: [candidate], create_time, .. }) = frame.plain()
             && candidate.index == 0
             && self.seen_fields.is_unchanged("createTime", create_time.as_deref())
         {
@@ -197,7 +197,7 @@ pub(super) struct Writer {
     surface: Surface,
     response: Response,
     /// Open blocks, with the content that has not been sent.
-    open: HashMap<usize, Block>,
+    open: BTreeMap<usize, Block>,
     /// The kind of the previous block, which a reader would append to.
     before: Option<Kind>,
     calls: usize,
@@ -209,7 +209,7 @@ impl Writer {
         Self {
             surface: surface.clone(),
             response: Response::default(),
-            open: HashMap::new(),
+            open: BTreeMap::new(),
             before: None,
             calls: 0,
             stopped: false,
@@ -219,31 +219,20 @@ impl Writer {
     fn emit(&self, ctx: &Context<'_>, parts: Vec<Part<'_>>, out: &mut Vec<u8>) {
         let content = Content { role: Some("model"), parts, extra: None };
         let first = Candidate::First { content, finish_reason: None, finish_message: None, index: 0, extra: None };
-        let answer = self.response_body(vec![first], None, Map::new());
-        data(&ctx.merge_keys(wrap(ctx, answer, None)), out);
-    }
-
-    fn response_body<'a>(
-        &'a self,
-        candidates: Vec<Candidate<'a>>,
-        usage: Option<Map<String, Value>>,
-        extra: Map<String, Value>,
-    ) -> ResponseBody<'a> {
-        let (model_version, response_id) = (self.response.model.as_str(), self.response.id.as_str());
-        ResponseBody { candidates, usage_metadata: usage, model_version, response_id, extra }
+        let answer = response_body(&self.response, vec![first], None, Map::new());
+        data(&ctx.merge_keys(wrap(&self.surface, answer, None)), out);
     }
 
     /// Sends the pending content of a block.
     fn flush(&mut self, index: usize, block: &Block, out: &mut Vec<u8>, changes: &mut Changes) {
-        let surface = self.surface.clone();
-        let mut ctx = Context::new(OWN, &surface);
+        let mut ctx = Context::new(OWN, &self.surface);
         let at = At::ROOT.field("content");
         let parts: Vec<_> = part(&mut ctx, &at.entry(index), block, (0, self.calls)).into_iter().collect();
         if !parts.is_empty() {
             self.emit(&ctx, parts, out);
         }
-        self.calls += usize::from(block.as_call().is_some());
         changes.append(ctx.changes);
+        self.calls += usize::from(block.as_call().is_some());
     }
 
     fn open(&mut self, index: usize, block: &Block, changes: &mut Changes) {
@@ -271,39 +260,35 @@ impl Writer {
         self.open.insert(index, block.clone());
     }
 
-    fn delta(&mut self, index: usize, delta: &Delta, out: &mut Vec<u8>, changes: &mut Changes) {
-        let Some(mut block) = self.open.remove(&index) else { return };
-        match (&mut block, delta) {
-            (Block::ToolCall(call), Delta::Arguments(more)) => call.arguments.push_str(more),
-            (Block::ToolCall(call), Delta::Signature(signature)) => call.signature = Some(signature.clone()),
-            (Block::Text(text), Delta::Signature(signature)) => {
-                text.signature = Some(signature.clone());
-                self.before = None;
-            }
-            (Block::Thinking(thinking), Delta::Signature(signature)) => {
-                thinking.signature = Some(signature.clone());
-                self.before = None;
+    fn delta(&mut self, index: usize, delta: &Delta, out: &mut Vec<u8>) {
+        let Some(block) = self.open.get_mut(&index) else { return };
+        let (waiting, more, thought) = match (block, delta) {
+            (Block::Text(text), Delta::Text(more)) if text.extra.get(OWN).is_none() => (&mut text.text, more, false),
+            (Block::Thinking(thinking), Delta::Thinking(more)) if thinking.extra.get(OWN).is_none() => {
+                (&mut thinking.text, more, true)
             }
             // Provider-specific fields of a part must not be repeated, so that such a text is sent whole.
-            (Block::Text(text), Delta::Text(more)) if text.extra.get(OWN).is_some() => text.text.push_str(more),
-            (Block::Thinking(thinking), Delta::Thinking(more)) if thinking.extra.get(OWN).is_some() => {
-                thinking.text.push_str(more);
+            (Block::Text(text), Delta::Text(more)) => return text.text.push_str(more),
+            (Block::Thinking(thinking), Delta::Thinking(more)) => return thinking.text.push_str(more),
+            (Block::ToolCall(call), Delta::Arguments(more)) => return call.arguments.push_str(more),
+            (Block::ToolCall(call), Delta::Signature(signature)) => return call.signature = Some(signature.clone()),
+            (
+                Block::Text(Text { signature, .. }) | Block::Thinking(Thinking { signature, .. }),
+                Delta::Signature(own),
+            ) => {
+                *signature = Some(own.clone());
+                self.before = None;
+                return;
             }
-            (Block::Text(text), Delta::Text(more)) => {
-                let waiting = Text { text: std::mem::replace(&mut text.text, more.clone()), ..Text::default() };
-                if !waiting.text.is_empty() {
-                    self.flush(index, &Block::Text(waiting), out, changes);
-                }
-            }
-            (Block::Thinking(thinking), Delta::Thinking(more)) => {
-                let text = std::mem::replace(&mut thinking.text, more.clone());
-                if !text.is_empty() {
-                    self.flush(index, &Block::Thinking(Thinking { text, ..Thinking::default() }), out, changes);
-                }
-            }
-            (_, Delta::Text(_) | Delta::Thinking(_) | Delta::Arguments(_) | Delta::Signature(_)) => {}
+            (_, Delta::Text(_) | Delta::Thinking(_) | Delta::Arguments(_) | Delta::Signature(_)) => return,
+        };
+        if !waiting.is_empty() {
+            let part = PlainPart { text: waiting.as_str().into(), thought };
+            let content = PlainContent { role: "model".into(), parts: [part] };
+            let answer = response_body(&self.response, [PlainCandidate { content, index: 0 }], None, Map::new());
+            data(&wrap(&self.surface, answer, None), out);
         }
-        self.open.insert(index, block);
+        waiting.clone_from(more);
     }
 
     /// Fields of a part are sent with it; fields of the response are a chunk of their own.
@@ -319,8 +304,8 @@ impl Writer {
         let envelope = inner.shift_remove(ENVELOPE);
         if candidate.is_some() || envelope.is_some() || !top.is_empty() {
             let candidate = candidate.as_ref().and_then(Value::as_object);
-            let answer = self.response_body(vec![empty_candidate(candidate)], None, top);
-            data(&ctx.merge_keys(wrap(&ctx, answer, envelope)), out);
+            let answer = response_body(&self.response, vec![empty_candidate(candidate)], None, top);
+            data(&ctx.merge_keys(wrap(&surface, answer, envelope)), out);
         }
         changes.append(ctx.changes);
     }
@@ -342,10 +327,19 @@ impl Writer {
             index: 0,
             extra: candidate.as_ref().and_then(Value::as_object),
         };
-        let answer = self.response_body(if blocked { Vec::new() } else { vec![first] }, usage, extra);
-        data(&ctx.merge_keys(wrap(&ctx, answer, inner.shift_remove(ENVELOPE))), out);
+        let answer = response_body(&self.response, if blocked { Vec::new() } else { vec![first] }, usage, extra);
+        data(&ctx.merge_keys(wrap(&surface, answer, inner.shift_remove(ENVELOPE))), out);
         changes.append(ctx.changes);
     }
+}
+
+fn response_body<C>(
+    head: &Response,
+    candidates: C,
+    usage_metadata: Option<Map<String, Value>>,
+    extra: Map<String, Value>,
+) -> ResponseBody<'_, C> {
+    ResponseBody { candidates, usage_metadata, model_version: &head.model, response_id: &head.id, extra }
 }
 
 /// A candidate without content.
@@ -368,7 +362,7 @@ impl StreamWriter for Writer {
                     Response { id: id.clone(), model: model.clone(), extra: extra.clone(), ..Response::default() };
             }
             Event::Open { index, block } => self.open(*index, block, changes),
-            Event::Delta { index, delta } => self.delta(*index, delta, out, changes),
+            Event::Delta { index, delta } => self.delta(*index, delta, out),
             Event::Fields { index, extra } => self.fields(*index, extra, out, changes),
             Event::Close { index } => {
                 if let Some(block) = self.open.remove(index) {

@@ -274,7 +274,7 @@ pub(super) struct WriteChunk<'a> {
     pub(super) object: &'static str,
     pub(super) created: u64,
     pub(super) model: &'a str,
-    pub(super) choices: Vec<WriteChoice<'a>>,
+    pub(super) choices: &'a [WriteChoice<'a>],
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Map<String, Value>>,
     #[serde(flatten)]

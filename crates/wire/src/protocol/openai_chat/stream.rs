@@ -1,7 +1,7 @@
 //! Streams of `openai-chat`.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
@@ -34,10 +34,10 @@ pub(super) struct Reader {
     progress: Progress,
     ending: Ending,
     /// The open blocks.
-    open: HashSet<usize>,
+    open: BTreeSet<usize>,
     calls: Calls,
     /// The block indexes of custom tool calls.
-    custom: HashSet<usize>,
+    custom: BTreeSet<usize>,
     seen_fields: SeenFields,
 }
 
@@ -84,8 +84,7 @@ impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         // The first chunk has fields that the others repeat, so it takes the general path.
         if self.progress != Progress::Waiting
-            && let Ok(PlainChunk { choices: [choice], system_fingerprint, service_tier, .. }) =
-                serde_json::from_slice(frame.data)
+            && let Some(PlainChunk { choices: [choice], system_fingerprint, service_tier, .. }) = frame.plain()
             && self.seen_fields.is_unchanged("system_fingerprint", system_fingerprint.as_deref())
             && self.seen_fields.is_unchanged("service_tier", service_tier.as_deref())
         {
@@ -249,8 +248,7 @@ impl Reader {
         self.progress = Progress::Stopped;
         self.ending.update(Ending::calls(!self.calls.ids.is_empty()));
         let reason = stop::resolve(stop::read(STOP_REASONS, word), self.ending);
-        let mut open: Vec<usize> = self.open.drain().collect();
-        open.sort_unstable();
+        let mut open = std::mem::take(&mut self.open);
         // A call that the token limit truncated is never closed.
         let last = open.last().copied().filter(|last| *last >= CALLS && reason == StopReason::MaxTokens);
         open.retain(|index| Some(*index) != last);
@@ -274,10 +272,10 @@ pub(super) struct Writer {
     created: u64,
     top: Map<String, Value>,
     /// Block index to position in `tool_calls`.
-    calls: HashMap<usize, usize>,
-    texts: HashMap<usize, Kind>,
+    calls: BTreeMap<usize, usize>,
+    texts: BTreeMap<usize, Kind>,
     /// Open custom tool calls. Their text is sent when it is complete, because deltas are fragments of JSON.
-    custom: HashMap<usize, ToolCall>,
+    custom: BTreeMap<usize, ToolCall>,
     seen: [usize; 2],
 }
 
@@ -289,7 +287,7 @@ enum Kind {
 
 impl Writer {
     fn chunk(&self, delta: WriteDelta<'_>, finish_reason: Option<&str>, out: &mut Vec<u8>) {
-        let choices = vec![WriteChoice { index: 0, delta, finish_reason }];
+        let choices = &[WriteChoice { index: 0, delta, finish_reason }];
         sse("", &WriteChunk { choices, ..self.frame() }, out);
     }
 
@@ -299,7 +297,7 @@ impl Writer {
             object: "chat.completion.chunk",
             created: self.created,
             model: &self.response.model,
-            choices: Vec::new(),
+            choices: &[],
             usage: None,
             extra: &self.top,
         }
@@ -405,7 +403,7 @@ impl Writer {
         let extra = call.extra.get(OWN);
         let shape = WriteCall { index: place, id: Some(&call.id), r#type: Some("function"), function, extra };
         let delta = WriteDelta { tool_calls: Some([shape]), ..WriteDelta::default() };
-        let choices = vec![WriteChoice { index: 0, delta, finish_reason: None }];
+        let choices = &[WriteChoice { index: 0, delta, finish_reason: None }];
         let chunk = json_merged(&WriteChunk { choices, ..self.frame() }, extra.is_some());
         out.extend([b"data: ", chunk.as_slice(), b"\n\n"].concat());
     }

@@ -7,12 +7,10 @@ use crate::fault::{FOREIGN_CODE, WireError};
 pub(super) use crate::protocol::openai_chat::error::{decode, encode};
 
 /// An error as an event of a stream.
-pub(super) fn event(error: &WireError, sequence: u64) -> Value {
+pub(super) fn event(error: &WireError) -> Value {
     let body: Value = serde_json::from_slice(&encode(error).body).unwrap_or_default();
     let field = |name: &str| body.pointer(&format!("/error/{name}")).cloned().unwrap_or_default();
     let mut event = json!({
-        "type": "error",
-        "sequence_number": sequence,
         "code": field("code"),
         "message": field("message"),
         "param": field("param"),

@@ -96,7 +96,7 @@ pub(super) struct Reader {
 impl StreamReader for Reader {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         if DELTAS.contains(&frame.event)
-            && let Ok(plain) = serde_json::from_slice::<PlainDelta<'_>>(frame.data)
+            && let Some(plain) = frame.plain::<PlainDelta<'_>>()
         {
             let text = plain.delta.into_owned();
             if self.delta(frame.event, plain.output_index, plain.content_index, text, out) {

@@ -280,6 +280,29 @@ pub(super) struct Incomplete<'a> {
     pub(super) reason: &'a str,
 }
 
+/// An event, with the fields that all events have.
+#[derive(Serialize)]
+pub(super) struct StreamEvent<'a, D> {
+    #[serde(flatten)]
+    pub(super) data: &'a D,
+    pub(super) r#type: &'a str,
+    pub(super) sequence_number: u64,
+}
+
+/// The delta of a text, of reasoning or of arguments.
+#[derive(Serialize)]
+pub(super) struct WriteDelta<'a> {
+    pub(super) item_id: &'a Value,
+    pub(super) output_index: usize,
+    pub(super) delta: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) content_index: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) summary_index: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) logprobs: Option<[Value; 0]>,
+}
+
 /// The most frequent stream events, parsed without building a `Value`. Other events take the general path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,0 +1,18 @@
+//! What only serves proofs about fitted schemas: sample values ([`sample()`]), the schema of everything that a lens can decode
+//! ([`image()`]), the changes that account for a loss ([`Cover`]), `OpenAPI` schemas for validators ([`as_json_schema`]), and proofs
+//! that a fitted schema accepts the same values ([`prove`]). Tests, the fuzzer, the emulator and `polywire audit` share it.
+//!
+//! Not here: fitting, and IO. Whoever wants a proof to end in time runs it in a process of its own.
+
+mod cover;
+mod image;
+mod openapi;
+pub mod prove;
+mod sample;
+mod values;
+
+pub use cover::{Cover, Place, References};
+pub use image::{NoImage, image, image_at_most};
+pub use openapi::as_json_schema;
+pub use sample::sample;
+pub use values::{equal, shortened};
