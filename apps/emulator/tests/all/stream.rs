@@ -296,11 +296,11 @@ async fn half_a_value_is_asked_for_again() {
 /// A value that cannot be brought back is told of in the words of the wire, which is all that the model ever saw.
 #[tokio::test]
 async fn what_cannot_be_brought_back_is_told_in_the_words_of_the_wire() {
-    let entries = r#"{\"labels\": [{\"key\": \"a\", \"value\": \"1\"}, {\"key\": \"a\", \"value\": \"2\"}]}"#;
-    let twice = super::script::WORDS.replace("Hello", entries);
-    let once = twice.replacen("\\\"a\\\"", "\\\"b\\\"", 1);
+    let entries = r#"{\"labels\": [{\"key\": \"b\", \"value\": \"1\"}, {\"key\": \"a\", \"value\": \"2\"}]}"#;
+    let once = super::script::WORDS.replace("Hello", entries);
+    let broken = super::script::WORDS.replace("Hello", r#"{\"labels\": [[\"b\"]]}"#);
     let script = super::script::Script::start(move |mut stream, number| {
-        let body = if number == 0 { twice.clone() } else { once.clone() };
+        let body = if number == 0 { broken.clone() } else { once.clone() };
         async move {
             let told = super::script::answer("200 OK", "content-type: application/json\r\n", &body);
             super::script::say(&mut stream, &told).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use regex::Regex;
 
 use super::Dialect;
-use super::rows::{Demand, RuleRow, Severity, Slot};
+use super::rows::{Demand, RuleRow, Severity, Slot, Visibility};
 use crate::keyword::{Kw, KwSet, TABLE};
 use crate::pattern::{Feature, Features};
 use crate::spelling::Spelling;
@@ -79,7 +79,9 @@ impl Capabilities {
                 .iter()
                 .map(|row| row.kw)
                 .filter(|kw| {
-                    dialect.refusal(*kw, slot).is_some_and(|row| row.severity == Severity::Ignored && !row.hidden)
+                    dialect
+                        .refusal(*kw, slot)
+                        .is_some_and(|row| row.severity == Severity::Ignored && row.visibility == Visibility::Visible)
                 })
                 .collect(),
             unknown: dialect.refusal_of_unknown(slot).is_none(),

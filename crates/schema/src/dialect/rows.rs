@@ -117,6 +117,16 @@ pub enum Slot {
     Output,
 }
 
+/// Whether the model reads a keyword that the provider ignores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Visibility {
+    #[default]
+    Visible,
+    /// It is removed before the model reads the schema.
+    Hidden,
+}
+
 /// The provider's reaction to a violation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -162,9 +172,9 @@ pub(crate) struct KeywordRow {
     pub(crate) whole: bool,
     pub(crate) confidence: Confidence,
     pub(crate) source: String,
-    /// True where an ignored keyword is removed before the model reads the schema.
+    /// Whether the model reads an ignored keyword.
     #[serde(default)]
-    pub(crate) hidden: bool,
+    pub(crate) visibility: Visibility,
     /// Counts up to this one are accepted all the same.
     pub(crate) up_to: Option<u64>,
     /// The row holds in this slot alone.

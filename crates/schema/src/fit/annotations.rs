@@ -86,11 +86,10 @@ impl Facts<'_> {
             texts.push(format!("({})", bounds.join(", ")));
         }
         for (kw, value) in &self.keywords {
-            match kw {
-                Kw::Examples => texts.push(format!("(for example {})", listed(value))),
-                Kw::Example => texts.push(format!("(for example {value})")),
-                kw if IN_BOUNDS.contains(kw) => {}
-                kw => texts.push(format!("({}: {value})", kw.name())),
+            if matches!(kw, Kw::Example | Kw::Examples) {
+                texts.push(format!("(for example {})", listed(value)));
+            } else if !IN_BOUNDS.contains(kw) {
+                texts.push(format!("({}: {value})", kw.name()));
             }
         }
         texts.extend(self.sentences.iter().cloned());
@@ -132,7 +131,8 @@ impl Facts<'_> {
 }
 
 /// The keywords whose values are phrases of one parenthesis.
-const IN_BOUNDS: [Kw; 15] = [
+const IN_BOUNDS: [Kw; 16] = [
+    Kw::Const,
     Kw::Format,
     Kw::Pattern,
     Kw::MinLength,
@@ -189,9 +189,10 @@ pub(super) fn condition(when: &Json<'_>, then: Option<&Json<'_>>, otherwise: Opt
     }
     if let Some(otherwise) = otherwise {
         let otherwise = statement(otherwise, Mood::Demand)?;
-        _ = match text.is_empty() {
-            true => write!(text, "{otherwise} unless {condition}"),
-            false => write!(text, ", otherwise {otherwise}"),
+        _ = if text.is_empty() {
+            write!(text, "{otherwise} unless {condition}")
+        } else {
+            write!(text, ", otherwise {otherwise}")
         };
     }
     Some(text).filter(|text| !text.is_empty())
@@ -301,8 +302,8 @@ fn plain(value: &Json<'_>) -> String {
 /// Names, as a list in a sentence.
 fn names(list: &Json<'_>) -> Option<String> {
     let names: Vec<&str> = list.as_arr()?.iter().map(Json::as_str).collect::<Option<_>>()?;
-    let (last, first) = names.split_last()?;
-    Some(if first.is_empty() { (*last).to_owned() } else { format!("{} and {last}", first.join(", ")) })
+    let (end, others) = names.split_last()?;
+    Some(if others.is_empty() { (*end).to_owned() } else { format!("{} and {end}", others.join(", ")) })
 }
 
 #[cfg(test)]

@@ -348,8 +348,8 @@ struct Lowerer<'g, 'd, 'c> {
     type_guards: HashMap<Option<Types>, GuardId>,
     /// Properties that tell the branches of a union apart.
     tags: HashSet<NodeId>,
-    /// Whether lists of at most one item were printed with a mark, which the root has to explain.
-    has_marked_lists: bool,
+    /// How many lists of at most one item were printed with a mark, which the root has to explain.
+    marked_lists: usize,
     /// Unions whose branches travel in different shapes.
     unions: Vec<CarriedUnion>,
     tagged: TaggedBranches,
@@ -478,7 +478,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
             cut_guards: HashMap::default(),
             type_guards: HashMap::default(),
             tags: HashSet::default(),
-            has_marked_lists: false,
+            marked_lists: 0,
             unions: Vec::new(),
             tagged: config.tagged,
             depth: 0,
@@ -523,7 +523,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         if !self.definitions.is_empty() {
             json = self.with_definitions(json);
         }
-        if let Some(fact) = explain_marks(&json).filter(|_| self.has_marked_lists) {
+        if let Some(fact) = explain_marks(&json).filter(|_| self.marked_lists > 0) {
             json = self.with_facts(Lowered { json, ..lowered }, &[fact.to_owned()]).json;
         }
         let closed = self.caps.has_demand(Demand::Closed);

@@ -110,7 +110,7 @@ impl<'d> Lowerer<'_, 'd, '_> {
         builder.put(Kw::Type, Json::Str("array"));
         if self.caps.accepts(Kw::Description) {
             builder.put(Kw::Description, Json::Str(mark));
-            self.has_marked_lists = true;
+            self.marked_lists += 1;
         }
         builder.put(Kw::Items, lowered.json);
         if self.caps.accepts_count(Kw::MaxItems, 1) && self.may_bound(&lowered.json) {

@@ -736,11 +736,9 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
 fn rule_in_words(kw: Kw, written: &Json<'_>) -> String {
     let spelled = match (kw, written) {
         (Kw::DependentRequired | Kw::DependentSchemas, Json::Obj(members)) => {
-            let sentences = members.iter().map(|(key, then)| match then {
-                Json::Arr(names) => {
-                    annotations::dependency(key, &Json::Obj(&[(Kw::Required.name(), Json::Arr(names))]))
-                }
-                then => annotations::dependency(key, then),
+            let sentences = members.iter().map(|(key, then)| match then.as_arr() {
+                Some(names) => annotations::dependency(key, &Json::Obj(&[(Kw::Required.name(), Json::Arr(names))])),
+                None => annotations::dependency(key, then),
             });
             sentences.collect::<Option<Vec<_>>>().map(|sentences| sentences.join("; "))
         }

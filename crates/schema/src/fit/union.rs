@@ -386,14 +386,11 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if let Some(mut joined) = self.join(branches) {
             let effect = if self.are_values(branches) { Effect::Same } else { Effect::Wider };
             self.change(&code, about.place, Kw::AnyOf, Action::Merged, effect, "the branches became one schema");
-            let facts = match self.describe_tagged_branches(branches) {
-                Some(fact) => vec![fact],
-                None => {
-                    let mut facts = self.branch_descriptions(branches, &code, MAX_FACT_CHARS);
-                    facts.extend(self.describe_required_groups(branches));
-                    facts
-                }
-            };
+            let mut facts: Vec<String> = self.describe_tagged_branches(branches).into_iter().collect();
+            if facts.is_empty() {
+                facts = self.branch_descriptions(branches, &code, MAX_FACT_CHARS);
+                facts.extend(self.describe_required_groups(branches));
+            }
             joined.place = about.place;
             joined.annotations = about.annotations;
             let joined = self.graph.add(joined);

@@ -377,9 +377,8 @@ impl Conversion<'_> {
             };
         };
         match field.absent {
-            Absent::IsNull if value.is_null() => Ok(None),
+            Absent::IsNull | Absent::IsEither | Absent::IsEitherNull if value.is_null() => Ok(None),
             Absent::NullEither | Absent::NullEitherIsNull if value.is_null() => Ok(Some(Value::Null)),
-            Absent::IsEither | Absent::IsEitherNull if value.is_null() => Ok(None),
             Absent::NullMark | Absent::NullList if value.is_null() => Ok(Some(Value::Array(Vec::new()))),
             Absent::NullMark if value.is_array() => fail("a list stands for `null` here"),
             Absent::EmptyList | Absent::NullList => Ok(Some(Value::Array(vec![self.convert(field.lens, value)?]))),
@@ -477,15 +476,15 @@ impl Conversion<'_> {
 
     /// Decodes a list of at most one item. Of several items the last one is read; a plain value is read as the item.
     fn decode_at_most_one(&mut self, inner: LensId, value: Value) -> ConversionResult<Option<Value>> {
-        let Value::Array(mut list) = value else {
+        let Value::Array(mut items) = value else {
             self.repair("a plain value where a list of at most one item was expected");
             return self.convert(inner, value).map(Some);
         };
-        let Some(last) = list.pop() else { return Ok(None) };
-        if !list.is_empty() && self.direction == Direction::Decode {
+        let Some(item) = items.pop() else { return Ok(None) };
+        if !items.is_empty() && self.direction == Direction::Decode {
             self.repair("several items where at most one may be: the last one is read");
         }
-        self.at_step(list.len(), |own| own.convert(inner, last)).map(Some)
+        self.at_step(items.len(), |own| own.convert(inner, item)).map(Some)
     }
 
     /// A value that should have been wrapped in an object.
@@ -580,7 +579,9 @@ impl Conversion<'_> {
                 self.repair("a list where a tuple travels as an object");
                 return Ok(Value::Array(items));
             }
-            _ => return fail("a tuple travels as an object"),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                return fail("a tuple travels as an object");
+            }
         };
         let mut items: Vec<Value> = fields.iter().map_while(|field| map.swap_remove(field)).collect();
         let whole = items.len() == fields.len();

@@ -121,7 +121,7 @@ impl Conversion<'_> {
         }
         let map = match self.convert(object, value)? {
             Value::Object(map) => map,
-            plain => {
+            plain @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
                 self.repair("no choice was made; the value is read as it is");
                 return Ok(plain);
             }
