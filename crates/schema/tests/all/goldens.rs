@@ -182,7 +182,9 @@ fn compare(file: &str, items: &[Item]) {
     let ids: String = differences.iter().map(|difference| difference.id() + "\n").collect();
     write(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("goldens-{file}.txt")), &ids);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    differences.iter().for_each(|one| *counts.entry(one.dialect.id()).or_default() += 1);
+    for one in &differences {
+        *counts.entry(one.dialect.id()).or_default() += 1;
+    }
     let mut faults: Vec<String> = differences
         .iter()
         .take(SHOWN)
