@@ -22,6 +22,7 @@ mod pending_change;
 mod reference;
 mod required;
 mod root;
+mod tags;
 mod unevaluated;
 mod union;
 mod values;
