@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use crate::interop::program;
 use crate::say;
 use crate::steps::{root, succeed};
+use crate::tools::install_debian_packages;
 
 /// The files of the bundle.
 const BUNDLE: [&str; 3] = ["index.html", "assets/page.js", "assets/page.css"];
@@ -36,11 +37,8 @@ pub(crate) fn check() -> Result<()> {
         }
     }
     let find = || BROWSERS.iter().find(|path| fs::exists(path).unwrap_or_default());
-    if find().is_none() && std::env::var_os("CI").is_some() {
-        // A missing package shows below, by its missing program.
-        for arguments in [&["update"][..], &["install", "--yes", "--no-install-recommends", "chromium"]] {
-            _ = Command::new("apt-get").args(arguments).status();
-        }
+    if find().is_none() {
+        install_debian_packages(&[("/usr/bin/chromium", "chromium")]);
     }
     let Some(browser) = find() else {
         if std::env::var_os("CI").is_some() {

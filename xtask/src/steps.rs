@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::tools::cargo_tool;
+use crate::tools::{cargo_tool, install_debian_packages};
 use crate::{generated, interop, layering, packages, page, public_api, say, tidy};
 
 /// One check.
@@ -27,7 +27,7 @@ pub(crate) const STEPS: &[Step] = &[
             cargo(&["clippy", "--package", "polywire-cli", "--no-default-features", "--", "-D", "warnings"])
         },
     },
-    Step { name: "test", run: || cargo(&["test", "--workspace", "--all-features"]) },
+    Step { name: "test", run: test },
     Step { name: "features", run: packages::features },
     Step { name: "msrv", run: packages::msrv },
     Step { name: "examples", run: packages::examples },
@@ -48,6 +48,12 @@ const FAST: &[Step] = &[
     Step { name: "clippy", run: || cargo(&["clippy", "--workspace", "--all-features", "--", "-D", "warnings"]) },
     Step { name: "unit tests", run: || cargo(&["test", "--workspace", "--all-features", "--lib", "--bins"]) },
 ];
+
+/// All tests; those of the gateway's stores start real servers.
+fn test() -> Result<()> {
+    install_debian_packages(&[("/usr/bin/redis-server", "redis-server"), ("/usr/lib/postgresql", "postgresql")]);
+    cargo(&["test", "--workspace", "--all-features"])
+}
 
 /// How long the fuzz targets run on their seeds and mutations of them.
 const SMOKE_SECONDS: &str = "15";

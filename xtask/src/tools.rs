@@ -24,3 +24,17 @@ pub(crate) fn cargo_tool(name: &str) -> Result<PathBuf> {
     }
     Ok(installed)
 }
+
+/// Installs Debian packages whose files are missing, in CI only: elsewhere that is the developer's decision. What is still missing
+/// afterwards fails the step that needs it.
+pub(crate) fn install_debian_packages(packages: &[(&str, &str)]) {
+    let is_missing = |path: &str| !std::fs::exists(path).unwrap_or_default();
+    let missing: Vec<&str> = packages.iter().filter(|(path, _)| is_missing(path)).map(|(_, name)| *name).collect();
+    if missing.is_empty() || std::env::var_os("CI").is_none() {
+        return;
+    }
+    say(&format!("    installing {}", missing.join(", ")));
+    _ = Command::new("apt-get").args(["update", "--quiet"]).status();
+    let install = ["install", "--yes", "--quiet", "--no-install-recommends"];
+    _ = Command::new("apt-get").args(install).args(missing).env("DEBIAN_FRONTEND", "noninteractive").status();
+}
