@@ -86,7 +86,8 @@ fn amplified(leaf: &Value, how: u8) -> Value {
             json!({"anyOf": others.chain([leaf.clone()]).collect::<Vec<_>>()})
         }
         1 => {
-            let unions = (0..count).map(|own| json!({"anyOf": [reference(index), {"properties": {format!("k{own}"): leaf}}]}));
+            let unions =
+                (0..count).map(|own| json!({"anyOf": [reference(index), {"properties": {format!("k{own}"): leaf}}]}));
             json!({"allOf": unions.collect::<Vec<_>>()})
         }
         2 => json!({"allOf": [reference(index + 1), reference(index + 1), leaf], "unevaluatedProperties": false}),

@@ -22,8 +22,8 @@ pub mod wire;
 use std::sync::OnceLock;
 
 use polywire_schema::{
-    Dialect, FitOptions, Open, Slot, Spill, StrictMode, Unresolved, check_text, check_tools, dialects, fit_text,
-    fit_tools, read_tools, target,
+    Dialect, FitOptions, Open, Severity, Slot, Spill, StrictMode, Unresolved, check_text, check_tools, dialects,
+    fit_text, fit_tools, read_tools, target,
 };
 
 use oracle::Court;
@@ -102,7 +102,11 @@ pub fn fit(data: &[u8]) -> Result<(), String> {
     // What could not be strict was fitted to the next rung, whose rules are the ones to pass.
     let fell = dialect.strict() && !fitted.strict();
     let rung = dialect.fallback().filter(|_| fell).and_then(|ids| target(ids).ok());
-    let found = check_text(&fitted.schema, rung.as_deref().unwrap_or(dialect), options.slot);
+    let mut found = check_text(&fitted.schema, rung.as_deref().unwrap_or(dialect), options.slot);
+    if let Ok(found) = &mut found {
+        // A keyword that is ignored may stay, where the model reads it.
+        found.retain(|one| one.severity != Severity::Ignored);
+    }
     match found.as_deref() {
         Ok([]) => {}
         Ok([first, ..]) => return Err(format!("{id}: law 1: {} at `{}`: {}", first.code, first.at, first.says)),
