@@ -10,7 +10,7 @@ use super::pending_change::{PendingChange, report_changes};
 use super::{AssumeExact, Lowerer, root};
 use crate::arena::Arena;
 use crate::check::{self, Subject, Violation, first_refusal, is_accepted, is_clean};
-use crate::dialect::{Dialect, Severity, Slot};
+use crate::dialect::{Capabilities, Dialect, Slot};
 use crate::error::{ReadError, ReadErrorKind};
 use crate::json::Json;
 use crate::keyword::{KeywordRole, Kw};
@@ -68,12 +68,12 @@ pub(super) fn fit_json<'d, T>(
         read(&json, arena, &Arena::for_graph_of(arena), &remote, &reading)?;
     }
     // What already fits is left alone: the first law then implies the second.
-    let stays = |rung: &Dialect| {
-        !has_dropped_ref_siblings(&json, options.draft)
-            && (is_clean(&json, rung, options.slot) || has_only_ignored_keywords(&json, rung, options.slot))
+    let kept_keywords = |rung: &Dialect| {
+        let is_current = !has_dropped_ref_siblings(&json, options.draft);
+        is_current.then(|| kept_keywords(&json, rung, options.slot)).flatten()
     };
-    if stays(rung) {
-        fell.extend(ignored_keywords(&json, rung, options.slot));
+    if let Some(kept) = kept_keywords(rung) {
+        fell.extend(kept);
         if has_draft_dependent_keywords(&json, options.draft) {
             // They stay, and how they are read is on record.
             let nodes = Arena::for_graph_of(arena);
@@ -116,8 +116,8 @@ pub(super) fn fit_json<'d, T>(
         };
         fell.push(fallback_change(&violation.code, &violation.at, &violation.keyword, &violation.says, rung, next));
         (strict, rung, config) = (false, next, AttemptConfig::default());
-        if stays(rung) {
-            fell.extend(ignored_keywords(&json, rung, options.slot));
+        if let Some(kept) = kept_keywords(rung) {
+            fell.extend(kept);
             break;
         }
     }
@@ -139,16 +139,35 @@ fn fallback_change(code: &str, at: &str, keyword: &str, says: &str, rung: &Diale
     }
 }
 
-/// True where the provider refuses nothing and ignores only keywords that stay as they are: the model reads them.
-fn has_only_ignored_keywords(json: &Json<'_>, rung: &Dialect, slot: Slot) -> bool {
+/// The record of the keywords that the provider ignores and the model reads, where a schema stays as it is. `None` where something
+/// is refused, or is ignored and has an enforced form.
+fn kept_keywords(json: &Json<'_>, rung: &Dialect, slot: Slot) -> Option<Vec<Change>> {
+    if is_clean(json, rung, slot) {
+        return Some(Vec::new());
+    }
     let caps = rung.caps(slot);
-    let stays = |one: &Violation| {
-        let kw = Kw::of(&one.keyword).filter(|kw| caps.ignored.has(*kw));
-        one.severity == Severity::Ignored && kw.is_some_and(is_kept_though_ignored)
-    };
-    is_accepted(json, rung, slot)
-        && check::check_json(json, rung, slot, &Subject::default()).iter().all(stays)
-        && !(caps.ignored.has(Kw::ExclusiveMinimum) && has_exclusive_bound_of_integers(json))
+    if !is_accepted(json, rung, slot)
+        || (caps.ignored.has(Kw::ExclusiveMinimum) && has_exclusive_bound_of_integers(json))
+    {
+        return None;
+    }
+    let found = check::check_json(json, rung, slot, &Subject::default());
+    found.iter().map(|one| kept_keyword(one, caps)).collect()
+}
+
+fn kept_keyword(ignored: &Violation, caps: &Capabilities) -> Option<Change> {
+    let kw = Kw::of(&ignored.keyword).filter(|kw| caps.ignored.has(*kw) && is_kept_though_ignored(*kw))?;
+    let (at, _) = ignored.at.rsplit_once('/')?;
+    let effect = if kw.info().role == KeywordRole::Limit { Effect::Wider } else { Effect::Note };
+    Some(Change {
+        kind: None,
+        code: ignored.code.as_str().into(),
+        at: at.to_owned(),
+        keyword: kw.name().into(),
+        action: Action::Kept,
+        effect,
+        detail: "the provider does not enforce it".into(),
+    })
 }
 
 /// A constant has an enforced form.
@@ -164,28 +183,6 @@ fn has_exclusive_bound_of_integers(json: &Json<'_>) -> bool {
         is_integer && [Kw::ExclusiveMinimum, Kw::ExclusiveMaximum].iter().any(|kw| json.get(kw.name()).is_some());
     look_at_subschemas(json, &mut |_, inner| found = found || has_exclusive_bound_of_integers(inner));
     found
-}
-
-/// The record of keywords that the provider ignores in a schema that stays as it is.
-fn ignored_keywords(json: &Json<'_>, rung: &Dialect, slot: Slot) -> Vec<Change> {
-    let found = check::check_json(json, rung, slot, &Subject::default());
-    let ignored = found.into_iter().filter(|one| one.severity == Severity::Ignored);
-    ignored
-        .filter_map(|one| {
-            let kw = Kw::of(&one.keyword)?;
-            let (at, _) = one.at.rsplit_once('/')?;
-            let effect = if kw.info().role == KeywordRole::Limit { Effect::Wider } else { Effect::Note };
-            Some(Change {
-                kind: None,
-                code: one.code.as_str().into(),
-                at: at.to_owned(),
-                keyword: kw.name().into(),
-                action: Action::Kept,
-                effect,
-                detail: "the provider does not enforce it".into(),
-            })
-        })
-        .collect()
 }
 
 /// What earlier attempts have shown to be necessary.

@@ -655,14 +655,7 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
 
     fn drop_note(&mut self, place: Option<Place>, keyword: AnnotationKey<'d>, why: &'static str) {
         let (code, detail) = (self.demand_code(Demand::RefAlone), Cow::Borrowed(why));
-        self.changes.push(PendingChange {
-            place,
-            code,
-            keyword,
-            action: Action::Dropped,
-            effect: Effect::Note,
-            detail,
-        });
+        self.record_dropped_note(place, code, keyword, detail);
     }
 
     /// Records that a key which is no keyword was dropped.
@@ -670,14 +663,18 @@ impl<'g, 'd, 'c> Lowerer<'g, 'd, 'c> {
         let row = self.dialect.refusal_of_unknown(self.slot);
         let code = row.map_or_else(own_code, |row| Arc::clone(&row.code));
         let (keyword, detail) = (AnnotationKey::Unknown(name), Cow::Borrowed("not a keyword"));
-        self.changes.push(PendingChange {
-            place,
-            code,
-            keyword,
-            action: Action::Dropped,
-            effect: Effect::Note,
-            detail,
-        });
+        self.record_dropped_note(place, code, keyword, detail);
+    }
+
+    fn record_dropped_note(
+        &mut self,
+        place: Option<Place>,
+        code: Arc<str>,
+        keyword: AnnotationKey<'d>,
+        detail: Cow<'static, str>,
+    ) {
+        let (action, effect) = (Action::Dropped, Effect::Note);
+        self.changes.push(PendingChange { place, code, keyword, action, effect, detail });
     }
 
     /// The code of the row that refuses a keyword.
