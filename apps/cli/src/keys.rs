@@ -30,7 +30,7 @@ A key is shown once; only its hash is stored. A running gateway sees changes wit
 pub(crate) struct Keys {
     #[command(subcommand)]
     command: Act,
-    /// Where the keys are kept [default: that of [serve], or a file in the data folder]
+    /// Where the keys are kept [default: the store of the configuration, or a file in the data folder]
     #[arg(long, global = true)]
     store: Option<String>,
 }
