@@ -223,7 +223,7 @@ type Places = Option<Vec<Place>>;
 fn objections(judge: Option<&Judge>, value: &Value, place: fn(&str) -> Place) -> (Option<String>, Places) {
     let faults = judge.map(|judge| judge.faults(value)).unwrap_or_default();
     let why = faults.first().map(|fault| format!("{} at `{}`", fault.detail, fault.at));
-    (why, faults.iter().map(|fault| fault.has_place().then(|| place(&fault.at))).collect())
+    (why, faults.iter().map(|fault| fault.has_place().then(|| place(&fault.at).refused_by(&fault.keyword))).collect())
 }
 
 /// Whether a change accounts for a loss; for one without a known place none does.

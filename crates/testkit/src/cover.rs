@@ -5,64 +5,19 @@ use polywire_report::{Change, Effect};
 use polywire_schema::internals::{Kw, unescaped};
 use serde_json::Value;
 
-/// The places of the changes with one effect, as paths into values.
+use crate::value_path::{References, ValuePath};
+use crate::values::equal;
+
+/// The places of the changes with one effect.
 #[derive(Clone, Debug)]
-pub struct Cover(Vec<ValuePath>);
+pub struct Cover(Vec<CoveredPath>);
 
-/// Where a schema refers to, as JSON Pointers: what stands there may govern a value anywhere.
-#[derive(Clone, Debug, Default)]
-pub struct References(Vec<String>);
-
-impl References {
-    /// The targets of all local references of a schema.
-    pub fn of(schema: &Value) -> Self {
-        let mut found = Self::default();
-        found.collect(schema, schema.get(Kw::Id.name()).and_then(Value::as_str).unwrap_or("#"));
-        found.0.sort_unstable();
-        found.0.dedup();
-        found
-    }
-
-    fn collect(&mut self, schema: &Value, base: &str) {
-        let Value::Object(members) = schema else { return };
-        for (key, value) in members {
-            match (Kw::of(key), value) {
-                (Some(Kw::Ref | Kw::BareRef | Kw::RecursiveRef | Kw::DynamicRef), Value::String(target)) => {
-                    let local = target.strip_prefix(base.trim_end_matches('#')).unwrap_or(target);
-                    self.0.extend(local.strip_prefix('#').or(local.is_empty().then_some("")).map(str::to_owned));
-                }
-                (Some(Kw::Enum | Kw::Const | Kw::Default | Kw::Examples), _) => {}
-                (
-                    Some(
-                        Kw::Properties
-                        | Kw::PatternProperties
-                        | Kw::DependentSchemas
-                        | Kw::Dependencies
-                        | Kw::Defs
-                        | Kw::Definitions,
-                    ),
-                    Value::Object(schemas),
-                ) => schemas.values().for_each(|own| self.collect(own, base)),
-                (_, Value::Array(schemas)) => schemas.iter().for_each(|own| self.collect(own, base)),
-                (_, own) => self.collect(own, base),
-            }
-        }
-    }
-}
-
-/// The path from the root of a value to what a change is about.
+/// The place of one change.
 #[derive(Clone, Debug)]
-struct ValuePath {
-    steps: Vec<PathStep>,
-    /// False for definitions, whose values may occur anywhere.
-    from_root: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum PathStep {
-    Key(String),
-    /// Any key, any index.
-    Any,
+struct CoveredPath {
+    path: ValuePath,
+    /// The keyword of the change.
+    keyword: Option<Kw>,
 }
 
 impl Cover {
@@ -70,21 +25,26 @@ impl Cover {
     pub fn of(changes: &[Change], effect: Effect, references: &References) -> Self {
         let mut paths = Vec::new();
         for change in changes.iter().filter(|change| change.effect == effect) {
-            paths.push(ValuePath::of(&change.at));
-            let below = |target: &String| {
-                let rest = change.at.strip_prefix(target.as_str())?;
-                (rest.is_empty() || rest.starts_with('/'))
-                    .then(|| ValuePath { from_root: false, ..ValuePath::of(rest) })
-            };
-            paths.extend(references.0.iter().filter_map(below));
+            let keyword = Kw::of(&change.keyword);
+            paths.extend(references.value_paths(&change.at).into_iter().map(|path| CoveredPath { path, keyword }));
         }
         Self(paths)
     }
 
-    /// Whether a change stands at each of these places of a value, around it or within it. A loss without a place is covered by
-    /// nothing.
+    /// One place of a schema.
+    pub fn at(pointer: &str, references: &References) -> Self {
+        Self(references.value_paths(pointer).into_iter().map(|path| CoveredPath { path, keyword: None }).collect())
+    }
+
+    /// Whether a place is one of the other places, around one or within one.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.0.iter().any(|own| other.0.iter().any(|other| own.path.overlaps(&other.path)))
+    }
+
+    /// Whether a change stands at each of these places of a value or around it; or within it, where a part of the value may be the
+    /// reason. A loss without a place is covered by nothing.
     pub fn covers(&self, places: &[Place]) -> bool {
-        !places.is_empty() && places.iter().all(|place| self.0.iter().any(|way| way.intersects(place)))
+        !places.is_empty() && places.iter().all(|place| self.0.iter().any(|covered| covered.accounts_for(place)))
     }
 }
 
@@ -92,9 +52,50 @@ impl Cover {
 #[derive(Clone, Debug)]
 pub struct Place {
     tokens: Vec<String>,
-    /// True for the caller's value; on the wire it may be nested in a carrier.
-    of_caller: bool,
+    side: Side,
+    reason: Reason,
 }
+
+/// Which value a place is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Caller,
+    /// There the place may be nested in a carrier.
+    Wire,
+}
+
+/// What a loss may be due to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// A keyword that looks at the value itself: no change within the value accounts for it.
+    Value,
+    /// A member that is not there: a change within the value accounts for it only if it made a member optional.
+    MissingMember,
+    /// Any part of the value.
+    Parts,
+}
+
+/// Keywords whose verdict depends on schemas of parts of the value.
+const DEEP: &[Kw] = &[
+    Kw::AnyOf,
+    Kw::OneOf,
+    Kw::AllOf,
+    Kw::Not,
+    Kw::If,
+    Kw::Then,
+    Kw::Else,
+    Kw::Contains,
+    Kw::MinContains,
+    Kw::MaxContains,
+    Kw::PropertyNames,
+    Kw::DependentSchemas,
+    Kw::Dependencies,
+    Kw::UnevaluatedProperties,
+    Kw::UnevaluatedItems,
+    Kw::Enum,
+    Kw::Const,
+    Kw::UniqueItems,
+];
 
 impl Place {
     /// The places at which two values of the caller differ.
@@ -108,13 +109,25 @@ impl Place {
     pub fn of_caller(pointer: &str) -> Self {
         Self {
             tokens: pointer.split('/').skip(1).map(|token| unescaped(token).into_owned()).collect(),
-            of_caller: true,
+            side: Side::Caller,
+            reason: Reason::Parts,
         }
     }
 
     /// The place of a pointer into a value of the wire.
     pub fn on_the_wire(pointer: &str) -> Self {
-        Self { of_caller: false, ..Self::of_caller(pointer) }
+        Self { side: Side::Wire, ..Self::of_caller(pointer) }
+    }
+
+    /// The same place, where a keyword refuses the value. On the wire a carrier may refuse what a part of the value is the reason for.
+    #[must_use]
+    pub fn refused_by(self, keyword: &str) -> Self {
+        let reason = match Kw::of(keyword).filter(|_| self.side == Side::Caller) {
+            Some(Kw::Required) => Reason::MissingMember,
+            Some(keyword) if !DEEP.contains(&keyword) => Reason::Value,
+            Some(_) | None => Reason::Parts,
+        };
+        Self { reason, ..self }
     }
 }
 
@@ -139,81 +152,61 @@ fn differ(a: &Value, b: &Value, at: &mut Vec<String>, found: &mut Vec<Place>) {
             }
         }
         // What is absent is not equal to anything, `null` least of all.
-        (a, b) if a == b && !std::ptr::eq(a, &raw const ABSENT) && !std::ptr::eq(b, &raw const ABSENT) => {}
-        _ => found.push(Place { tokens: at.clone(), of_caller: true }),
+        (a, b) if equal(a, b) && !std::ptr::eq(a, &raw const ABSENT) && !std::ptr::eq(b, &raw const ABSENT) => {}
+        _ => found.push(Place { tokens: at.clone(), side: Side::Caller, reason: Reason::Parts }),
     }
 }
 
 /// Stands for a member that is not there.
 static ABSENT: Value = Value::Null;
 
-impl ValuePath {
-    /// Reads a JSON Pointer into a schema as a way into its values.
-    fn of(pointer: &str) -> Self {
-        let mut path = Self { steps: Vec::new(), from_root: true };
-        let mut tokens = pointer.split('/').skip(1).map(unescaped);
-        while let Some(token) = tokens.next() {
-            match Kw::of(&token) {
-                Some(Kw::Properties) => path.steps.extend(tokens.next().map(|key| PathStep::Key(key.into_owned()))),
-                Some(Kw::DependentSchemas | Kw::Dependencies) => _ = tokens.next(),
-                Some(Kw::PatternProperties) => {
-                    tokens.next();
-                    path.steps.push(PathStep::Any);
-                }
-                Some(
-                    Kw::Items
-                    | Kw::PrefixItems
-                    | Kw::AdditionalItems
-                    | Kw::Contains
-                    | Kw::AdditionalProperties
-                    | Kw::UnevaluatedProperties
-                    | Kw::UnevaluatedItems,
-                ) => path.steps.push(PathStep::Any),
-                Some(Kw::Defs | Kw::Definitions) => {
-                    tokens.next();
-                    path = Self { steps: Vec::new(), from_root: false };
-                }
-                // The indices of lists and the words of unions stay with the same value; other keys hold schemas that are
-                // referred to by pointer, from anywhere.
-                Some(Kw::AnyOf | Kw::OneOf | Kw::AllOf | Kw::Not | Kw::If | Kw::Then | Kw::Else) => {}
-                None if token.bytes().all(|byte| byte.is_ascii_digit()) => {}
-                Some(_) | None => path = Self { steps: Vec::new(), from_root: false },
+impl CoveredPath {
+    /// Whether the change stands at a place or around it, or as far within it as the reason of the loss may lie.
+    fn accounts_for(&self, place: &Place) -> bool {
+        let depth = match place.reason {
+            Reason::Parts => usize::MAX,
+            Reason::Value => 0,
+            Reason::MissingMember => usize::from(self.keyword == Some(Kw::Required)),
+        };
+        match place.side {
+            Side::Caller => self.path.meets(&place.tokens, depth),
+            Side::Wire => {
+                let mut starts = (0..=place.tokens.len()).filter_map(|start| place.tokens.get(start..));
+                starts.any(|tokens| self.path.meets(tokens, depth))
             }
         }
-        path
-    }
-
-    /// True where one path is a prefix of the other.
-    fn intersects(&self, place: &Place) -> bool {
-        let starts = if self.from_root && place.of_caller { 0..1 } else { 0..place.tokens.len() + 1 };
-        starts.into_iter().any(|start| {
-            let rest = place.tokens.get(start..).unwrap_or_default();
-            self.steps.iter().zip(rest).all(|(step, token)| match step {
-                PathStep::Key(key) => key == token,
-                PathStep::Any => true,
-            })
-        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, ValuePath};
+    use polywire_report::{Action, Change, Effect};
+    use serde_json::json;
+
+    use super::{Cover, Place, References};
+
+    /// A change at a place of a schema, with its keyword.
+    fn cover(at: &str, keyword: &'static str) -> Cover {
+        let schema = json!({"properties": {"x": {"$ref": "#/$defs/x"}}, "$defs": {"x": {}}});
+        let change = Change { keyword: keyword.into(), ..Change::new("R", at, (Action::Dropped, Effect::Wider), "") };
+        Cover::of(&[change], Effect::Wider, &References::of(&schema))
+    }
 
     #[test]
-    fn ways_meet_where_one_goes_on_from_the_other() {
+    fn a_change_within_a_value_accounts_only_for_what_parts_may_cause() {
         let rows = [
-            ("/properties/a/properties/b", "/a", true),
-            ("/properties/a", "/a/b/0", true),
-            ("/properties/a/items", "/a/3", true),
-            ("/properties/a", "/c", false),
-            ("/anyOf/1/properties/a", "/a", true),
-            ("/definitions/x/properties/b", "/a/b", true),
-            ("/properties/properties/properties/a~1b", "/properties/a~1b", true),
-            ("/properties/properties/properties/c", "/properties/d", false),
+            ("/properties/a", "pattern", "", "anyOf", true),
+            ("/properties/a", "pattern", "", "type", false),
+            ("/properties/a", "pattern", "", "required", false),
+            ("/properties/a", "required", "", "required", true),
+            ("", "pattern", "/a", "type", true),
+            ("/properties/a", "pattern", "/a", "minLength", true),
+            ("/$defs/x", "pattern", "/x", "pattern", true),
+            ("/$defs/x", "pattern", "/y", "pattern", false),
         ];
-        for (at, place, met) in rows {
-            assert_eq!(ValuePath::of(at).intersects(&Place::of_caller(place)), met, "{at} {place}");
+        for (at, keyword, place, refused_by, accounts) in rows {
+            let place = Place::of_caller(place).refused_by(refused_by);
+            assert_eq!(cover(at, keyword).covers(&[place]), accounts, "{at} {keyword} {refused_by}");
         }
     }
 }

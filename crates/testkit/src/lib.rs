@@ -9,10 +9,12 @@ mod image;
 mod openapi;
 pub mod prove;
 mod sample;
+mod value_path;
 mod values;
 
-pub use cover::{Cover, Place, References};
+pub use cover::{Cover, Place};
 pub use image::{NoImage, image, image_at_most};
 pub use openapi::as_json_schema;
 pub use sample::sample;
+pub use value_path::References;
 pub use values::{equal, shortened};

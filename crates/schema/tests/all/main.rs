@@ -22,6 +22,7 @@ mod laws;
 mod lens;
 mod main_dialects;
 mod meets;
+mod mutants;
 mod oracle;
 mod own_dialects;
 mod plain;

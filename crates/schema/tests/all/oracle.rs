@@ -2,9 +2,9 @@
 //! target takes this file in by its path, so that there is one judge.
 
 use polywire_answer::{Fault, Formats, Judge};
-use polywire_schema::{Dialect, Effect, Fitted, ToolShape};
+use polywire_schema::{Change, Dialect, Effect, Fitted, Lens, ToolShape};
 use polywire_testkit::{Cover, Place, References, as_json_schema, sample};
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 
 use crate::chance::{Chance, has_children};
 
@@ -22,8 +22,12 @@ const NEAR: u64 = 8;
 impl Court {
     /// `None` where the judge cannot read one of the schemas.
     pub(crate) fn new(schema: &Value, fitted: &Fitted, dialect: &Dialect) -> Option<Self> {
+        Self::of(schema, fitted.schema.clone(), dialect)
+    }
+
+    /// The same for a fitted schema by itself.
+    pub(crate) fn of(schema: &Value, said: Value, dialect: &Dialect) -> Option<Self> {
         let build = |schema: &Value| Judge::new(schema, Formats::Asserted).ok();
-        let said = fitted.schema.clone();
         let said = if dialect.shape() == ToolShape::GeminiOpenapi { as_json_schema(said) } else { said };
         Some(Self { caller: build(schema)?, wire: build(&said)?, said })
     }
@@ -31,17 +35,28 @@ impl Court {
     /// What the caller's schema accepts goes to the wire and comes back, and what the wire accepts is what the caller asked for,
     /// unless a change at that place says otherwise.
     pub(crate) fn judge(&self, schema: &Value, fitted: &Fitted, values: u64) -> Result<(), String> {
-        let covers = Covers::of(schema, fitted);
-        let about = || format!("fitted {}\n  changes {:?}", fitted.schema, fitted.changes);
+        let covers = Covers::of(schema, &fitted.changes);
+        self.judge_samples(schema, fitted.lens(), &covers, values)
+            .map_err(|broken| format!("{broken}\n  fitted {}\n  changes {:?}", fitted.schema, fitted.changes))
+    }
+
+    /// The first made-up value that breaks a law.
+    pub(crate) fn judge_samples(
+        &self,
+        schema: &Value,
+        lens: &Lens,
+        covers: &Covers,
+        values: u64,
+    ) -> Result<(), String> {
         for seed in 0..values {
             for value in with_neighbours(sample(schema, seed), seed).filter(|value| self.caller.is_valid(value)) {
-                if let Err(reason) = self.law_3(fitted, &covers, &value) {
-                    return Err(format!("law 3: {value}: {reason}\n  {}", about()));
+                if let Err(reason) = self.law_3(lens, covers, &value) {
+                    return Err(format!("law 3: {value}: {reason}"));
                 }
             }
             for value in with_neighbours(sample(&self.said, seed), seed) {
-                if let Err(reason) = self.law_4(fitted, &covers, &value) {
-                    return Err(format!("law 4: {value} {reason}\n  {}", about()));
+                if let Err(reason) = self.law_4(lens, covers, &value) {
+                    return Err(format!("law 4: {value} {reason}"));
                 }
             }
         }
@@ -49,17 +64,17 @@ impl Court {
     }
 
     /// Law 3: a value of the caller goes to the wire and comes back, unless a change covers every place at which it does not.
-    pub(crate) fn law_3(&self, fitted: &Fitted, covers: &Covers, value: &Value) -> Result<(), String> {
-        self.law_3_at(fitted, value).or_else(|loss| loss.unless(&covers.narrower))
+    pub(crate) fn law_3(&self, lens: &Lens, covers: &Covers, value: &Value) -> Result<(), String> {
+        self.law_3_at(lens, value).or_else(|loss| loss.unless(&covers.narrower))
     }
 
     /// The same, whatever is on record.
-    pub(crate) fn returns(&self, fitted: &Fitted, value: &Value) -> bool {
-        self.law_3_at(fitted, value).is_ok()
+    pub(crate) fn returns(&self, lens: &Lens, value: &Value) -> bool {
+        self.law_3_at(lens, value).is_ok()
     }
 
-    fn law_3_at(&self, fitted: &Fitted, value: &Value) -> Result<(), Loss> {
-        let sent = fitted.encode(value.clone()).map_err(|error| {
+    fn law_3_at(&self, lens: &Lens, value: &Value) -> Result<(), Loss> {
+        let sent = lens.encode(value.clone()).map_err(|error| {
             let places = Some(vec![Place::of_caller(error.at())]);
             Loss { places, reason: error.to_string() }
         })?;
@@ -68,7 +83,7 @@ impl Court {
             let reason = format!("{sent} is refused: {}", first(&faults));
             return Err(Loss { places: places(&faults, Place::on_the_wire), reason });
         }
-        let back = fitted.decode(sent.clone()).map_err(|error| {
+        let back = lens.decode(sent.clone()).map_err(|error| {
             let places = Some(vec![Place::on_the_wire(error.at())]);
             Loss { places, reason: format!("{sent}: {error}") }
         })?;
@@ -81,32 +96,32 @@ impl Court {
 
     /// Law 4: a value that the fitted schema accepts is decoded to one that the caller's accepts, unless a change covers every place
     /// at which it is not.
-    pub(crate) fn law_4(&self, fitted: &Fitted, covers: &Covers, wire: &Value) -> Result<(), String> {
-        self.law_4_at(fitted, wire).or_else(|loss| loss.unless(&covers.wider))
+    pub(crate) fn law_4(&self, lens: &Lens, covers: &Covers, wire: &Value) -> Result<(), String> {
+        self.law_4_at(lens, wire).or_else(|loss| loss.unless(&covers.wider))
     }
 
     /// What the caller's schema refuses is refused by the fitted one, or covered.
-    pub(crate) fn refuses(&self, fitted: &Fitted, covers: &Covers, value: &Value) -> Result<(), String> {
+    pub(crate) fn refuses(&self, lens: &Lens, covers: &Covers, value: &Value) -> Result<(), String> {
         let faults = self.caller.faults(value);
         if faults.is_empty() {
             return Err("the caller's schema accepts it".to_owned());
         }
-        match fitted.encode(value.clone()) {
+        match lens.encode(value.clone()) {
             Ok(sent) if self.wire.is_valid(&sent) => {
                 let loss = Loss { places: places(&faults, Place::of_caller), reason: format!("{sent} is accepted") };
                 // What comes back may be right all the same: a default, or a key that is left out.
-                loss.unless(&covers.wider).or_else(|reason| self.law_4(fitted, covers, &sent).map_err(|_| reason))
+                loss.unless(&covers.wider).or_else(|reason| self.law_4(lens, covers, &sent).map_err(|_| reason))
             }
             Ok(_) | Err(_) => Ok(()),
         }
     }
 
     /// A value that the wire refuses is no fault.
-    fn law_4_at(&self, fitted: &Fitted, wire: &Value) -> Result<(), Loss> {
+    fn law_4_at(&self, lens: &Lens, wire: &Value) -> Result<(), Loss> {
         if !self.wire.is_valid(wire) {
             return Ok(());
         }
-        let back = fitted.decode(wire.clone()).map_err(|error| {
+        let back = lens.decode(wire.clone()).map_err(|error| {
             let places = Some(vec![Place::on_the_wire(error.at())]);
             Loss { places, reason: format!("is not decoded: {error}") }
         })?;
@@ -139,15 +154,15 @@ pub(crate) struct Covers {
 }
 
 impl Covers {
-    pub(crate) fn of(schema: &Value, fitted: &Fitted) -> Self {
+    pub(crate) fn of(schema: &Value, changes: &[Change]) -> Self {
         let references = References::of(schema);
-        let cover = |effect| Cover::of(&fitted.changes, effect, &references);
+        let cover = |effect| Cover::of(changes, effect, &references);
         Self { narrower: cover(Effect::Narrower), wider: cover(Effect::Wider) }
     }
 }
 
 fn places(faults: &[Fault], place: fn(&str) -> Place) -> Option<Vec<Place>> {
-    faults.iter().map(|fault| fault.has_place().then(|| place(&fault.at))).collect()
+    faults.iter().map(|fault| fault.has_place().then(|| place(&fault.at).refused_by(&fault.keyword))).collect()
 }
 
 fn first(faults: &[Fault]) -> String {
@@ -197,7 +212,31 @@ fn nudge(value: &mut Value, whole: &Value, chance: &mut Chance) {
             }
         }
         (2, Value::Array(items)) => _ = items.pop(),
+        // More than any limit of a case.
+        (3, Value::Array(items)) if items.first().is_some_and(is_scalar) && chance.one_in(4) => {
+            *items = items.iter().cycle().take(1_000).cloned().collect();
+        }
+        (2, Value::Number(number)) => *number = near_number(number, chance),
+        // Longer than any limit that a case has, and shorter.
+        (2, Value::String(text)) => *text = text.repeat(12_000_usize.div_ceil(text.len().max(1)) * chance.below(2)),
         (_, value) => *value = part(whole, chance),
+    }
+}
+
+fn is_scalar(value: &Value) -> bool {
+    !value.is_array() && !value.is_object()
+}
+
+/// The next number, the negative one, a large one, and the same one written as a fraction.
+fn near_number(number: &Number, chance: &mut Chance) -> Number {
+    let is = number.as_f64().unwrap_or_default();
+    let near = [is + 1.0, is - 1.0, -is, is * 1e6 + 1e6, is - 1e6, is + 0.07, is];
+    let index = chance.below(near.len());
+    let near = near.get(index).copied().unwrap_or_default();
+    match number.as_i64() {
+        #[expect(clippy::cast_possible_truncation, reason = "a number near a small one")]
+        Some(_) if index < 6 => Number::from(near as i64),
+        Some(_) | None => Number::from_f64(near).unwrap_or_else(|| number.clone()),
     }
 }
 
@@ -213,6 +252,7 @@ fn part(whole: &Value, chance: &mut Chance) -> Value {
         json!(3),
         json!(1.5),
         json!("k"),
+        json!("a"),
         json!(""),
         json!("[]"),
         json!([]),
