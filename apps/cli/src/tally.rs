@@ -1,12 +1,15 @@
 //! Counts and statistics of an audit.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Result;
 use polywire::schema::{Effect, FittedText};
 use polywire_testkit::prove::{Proof, Proofs};
+use polywire_testkit::{Carrier, carriers};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::style::{Style, Tone};
 use crate::values::{Counts, RoundTrips};
@@ -25,6 +28,11 @@ pub(crate) struct Outcome {
     drift: Option<String>,
     strict: bool,
     changes: Changes,
+    /// The size of the fitted schema in percent of the caller's.
+    growth: usize,
+    /// The bytes of descriptions that the fit added.
+    described: usize,
+    carriers: BTreeSet<Carrier>,
     /// The round trips of the instances.
     pub(crate) round_trips: RoundTrips,
     /// The proof, with `--prove`.
@@ -52,12 +60,16 @@ impl Outcome {
             drift: None,
             strict: false,
             changes,
+            growth: 0,
+            described: 0,
+            carriers: BTreeSet::new(),
             round_trips,
             proof: None,
         }
     }
 
     pub(crate) fn fitted(
+        caller: &str,
         fitted: &FittedText,
         time: Duration,
         objection: Option<String>,
@@ -70,8 +82,21 @@ impl Outcome {
             narrower: count(Effect::Narrower),
             note: count(Effect::Note),
         };
-        let round_trips = RoundTrips::default();
-        Self { error: None, time, objection, drift, strict: fitted.strict(), changes, round_trips, proof: None }
+        let described = |text: &str| serde_json::from_str(text).map(|schema| bytes_of_descriptions(&schema));
+        let (before, after) = (described(caller).unwrap_or_default(), described(&fitted.schema).unwrap_or_default());
+        Self {
+            error: None,
+            time,
+            objection,
+            drift,
+            strict: fitted.strict(),
+            changes,
+            growth: fitted.schema.len() * 100 / caller.len().max(1),
+            described: after.saturating_sub(before),
+            carriers: carriers(fitted.lens()),
+            round_trips: RoundTrips::default(),
+            proof: None,
+        }
     }
 
     pub(crate) fn microseconds(&self) -> f64 {
@@ -97,6 +122,23 @@ struct Times {
     max: f64,
 }
 
+/// The size of fitted schemas, in percent of the callers'.
+#[derive(Default, Serialize)]
+struct Growth {
+    p50: usize,
+    p99: usize,
+    max: usize,
+}
+
+/// Schemas whose values travel in a carrier.
+#[derive(Default, Serialize)]
+struct Carried {
+    text: usize,
+    entries: usize,
+    choices: usize,
+    lists_of_one: usize,
+}
+
 /// The sums for one target.
 #[derive(Serialize)]
 pub(crate) struct Tally {
@@ -111,9 +153,15 @@ pub(crate) struct Tally {
     #[serde(skip_serializing_if = "Option::is_none")]
     proofs: Option<Proofs>,
     us: Times,
+    growth: Growth,
+    /// The bytes of descriptions that fits added.
+    described: usize,
+    carried: Carried,
     failures: Vec<String>,
     #[serde(skip)]
     times: Vec<Duration>,
+    #[serde(skip)]
+    growths: Vec<usize>,
 }
 
 impl Tally {
@@ -129,8 +177,12 @@ impl Tally {
             values: Counts::default(),
             proofs: None,
             us: Times::default(),
+            growth: Growth::default(),
+            described: 0,
+            carried: Carried::default(),
             failures: Vec::new(),
             times: Vec::new(),
+            growths: Vec::new(),
         }
     }
 
@@ -147,6 +199,13 @@ impl Tally {
         self.changes.note += outcome.changes.note;
         self.values.add(outcome.round_trips.counts);
         self.times.extend(fitted.then_some(outcome.time));
+        self.growths.extend(fitted.then_some(outcome.growth));
+        self.described += outcome.described;
+        let carried = |carrier| usize::from(outcome.carriers.contains(&carrier));
+        self.carried.text += carried(Carrier::Text);
+        self.carried.entries += carried(Carrier::Entries);
+        self.carried.choices += carried(Carrier::Choice);
+        self.carried.lists_of_one += carried(Carrier::ListOfOne);
         let failure = outcome.error.as_ref().or(outcome.objection.as_ref()).or(outcome.drift.as_ref());
         if let Some(proof) = &outcome.proof {
             self.proofs.get_or_insert_default().add(proof);
@@ -158,16 +217,16 @@ impl Tally {
         }
     }
 
-    /// Turns the measured times into figures, once all are in.
+    /// Turns what was measured into figures, once all is in.
     pub(crate) fn settle(&mut self) {
         self.times.sort_unstable();
-        let rank = |hundredths: usize| {
-            let index = (self.times.len() * hundredths).div_ceil(100).saturating_sub(1);
-            self.times.get(index).copied().map(to_microseconds).unwrap_or_default()
-        };
+        self.growths.sort_unstable();
         let count = u32::try_from(self.times.len()).unwrap_or(u32::MAX).max(1);
         let mean = to_microseconds(self.times.iter().sum::<Duration>() / count);
-        self.us = Times { p50: rank(50), p99: rank(99), mean, max: rank(100) };
+        let time = |hundredths| to_microseconds(rank(&self.times, hundredths));
+        self.us = Times { p50: time(50), p99: time(99), mean, max: time(100) };
+        let growth = |hundredths| rank(&self.growths, hundredths);
+        self.growth = Growth { p50: growth(50), p99: growth(99), max: growth(100) };
     }
 
     pub(crate) fn is_clean(&self) -> bool {
@@ -208,6 +267,24 @@ impl Tally {
             write!(out, "{strict:>8} {same:>8} {wider:>8} {narrower:>8} {note:>8} ")?;
             writeln!(out, "{:>9.1} {:>9.1} {:>9.1} {:>9.1}", us.p50, us.p99, us.mean, us.max)?;
         }
+        writeln!(
+            out,
+            "\n{:width$} {:>8} {:>8} {:>8} {:>10} {:>8} {:>8} {:>8} {:>8}",
+            "target", "size p50", "p99", "max", "described", "text", "entries", "choices", "lists"
+        )?;
+        for Self { target, schemas, growth, described, carried, .. } in tallies {
+            writeln!(
+                out,
+                "{target:width$} {:>7}% {:>7}% {:>7}% {described:>10} {:>8} {:>8} {:>8} {:>8}",
+                growth.p50,
+                growth.p99,
+                growth.max,
+                share(carried.text, *schemas),
+                share(carried.entries, *schemas),
+                share(carried.choices, *schemas),
+                share(carried.lists_of_one, *schemas)
+            )?;
+        }
         if tallies.iter().any(|tally| tally.values.valid + tally.values.invalid > 0) {
             writeln!(
                 out,
@@ -243,6 +320,27 @@ impl Tally {
             }
         }
         Ok(())
+    }
+}
+
+/// The value below which so many hundredths of sorted values lie.
+fn rank<T: Copy + Default>(sorted: &[T], hundredths: usize) -> T {
+    let index = (sorted.len() * hundredths).div_ceil(100).saturating_sub(1);
+    sorted.get(index).copied().unwrap_or_default()
+}
+
+/// The bytes of all descriptions in a schema.
+fn bytes_of_descriptions(schema: &Value) -> usize {
+    match schema {
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| match value {
+                Value::String(text) if key == "description" => text.len(),
+                value => bytes_of_descriptions(value),
+            })
+            .sum(),
+        Value::Array(items) => items.iter().map(bytes_of_descriptions).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
 

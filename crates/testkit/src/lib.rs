@@ -4,6 +4,7 @@
 //!
 //! Not here: fitting, and IO. Whoever wants a proof to end in time runs it in a process of its own.
 
+mod carriers;
 mod cover;
 mod image;
 mod openapi;
@@ -12,6 +13,7 @@ mod sample;
 mod value_path;
 mod values;
 
+pub use carriers::{Carrier, carriers};
 pub use cover::{Cover, Place};
 pub use image::{NoImage, image, image_at_most};
 pub use openapi::as_json_schema;

@@ -456,6 +456,10 @@ fn violates(row: &RuleRow, node: &NodeKeywords<'_>, context: NodeContext, checke
             node.types.is_some_and(|types| types.has(Types::OBJECT))
                 && !matches!(node.get(Kw::Properties), Some(Json::Obj(_)))
         }
+        Demand::PropertyOrder => {
+            let is_sorted = node.properties().is_sorted_by_key(|(key, _)| *key);
+            checker.caps.accepts(Kw::PropertyOrdering) && !has(Kw::PropertyOrdering) && !is_sorted
+        }
         Demand::RequiredNotEmpty => has(Kw::Required) && node.required_list().is_empty(),
         Demand::RequiredKnown => unknown_required(node).is_some(),
         Demand::Typed => !has(Kw::Type) && node.keywords.and(row.allowed).is_empty(),
@@ -669,6 +673,7 @@ fn violated_keyword(row: &RuleRow, node: &NodeKeywords<'_>) -> String {
         (Demand::RootKeys, Kw::Properties),
         (Demand::Keys, Kw::Properties),
         (Demand::HasProperties, Kw::Properties),
+        (Demand::PropertyOrder, Kw::PropertyOrdering),
         (Demand::NotFreeForm, Kw::Properties),
         (Demand::MaxDepth, Kw::Properties),
         (Demand::ObjectListsUnbounded, Kw::MaxItems),

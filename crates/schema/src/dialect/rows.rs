@@ -244,6 +244,8 @@ pub(crate) enum Demand {
     NotFreeForm,
     /// A list of objects has no `maxItems`.
     ObjectListsUnbounded,
+    /// An object with several properties lists them in `propertyOrdering`, unless their order is alphabetical.
+    PropertyOrder,
     /// `required` is no empty list.
     RequiredNotEmpty,
     /// `required` names declared properties only.

@@ -203,6 +203,7 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
         if !own.required.is_empty() || says_none {
             builder.put(Kw::Required, self.arena.arr_like(&own.required, node.written(Kw::Required)));
         }
+        self.put_property_order(node, &own.properties, builder);
         if let Some(json) = rest.additional {
             builder.put(Kw::AdditionalProperties, json);
         }
@@ -231,6 +232,23 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             own.clear();
             self.spare_objects.push(own);
         }
+    }
+
+    /// Lists the properties where the provider would sort them.
+    fn put_property_order(
+        &mut self,
+        node: &'g Node<'g, 'd>,
+        properties: &[(&'d str, Json<'d>)],
+        builder: &mut SchemaBuilder<'d>,
+    ) {
+        let is_wanted = self.caps.has_demand(Demand::PropertyOrder) && self.caps.accepts(Kw::PropertyOrdering);
+        if !is_wanted || properties.is_sorted_by_key(|(key, _)| *key) || node.written(Kw::PropertyOrdering).is_some() {
+            return;
+        }
+        let code = self.demand_code(Demand::PropertyOrder);
+        self.change(&code, node.place, Kw::PropertyOrdering, Action::Added, Effect::Note, "keeps the order of the keys");
+        let names: Vec<Json<'d>> = properties.iter().map(|(key, _)| Json::Str(key)).collect();
+        builder.put(Kw::PropertyOrdering, self.arena.arr(&names));
     }
 
     /// Counts properties that are not printed any more, to say by how much a budget is overdrawn.

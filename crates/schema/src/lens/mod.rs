@@ -175,7 +175,8 @@ impl Shape {
         }
     }
 
-    fn each_inner(&self, visit: &mut dyn FnMut(LensId)) {
+    /// Calls `visit` with each shape that this one is made of.
+    pub fn each_inner(&self, visit: &mut dyn FnMut(LensId)) {
         match self {
             Self::Same | Self::Text | Self::Labels(_) => {}
             Self::Link(inner)
