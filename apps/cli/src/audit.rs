@@ -270,7 +270,10 @@ fn audit(
     let round_trips =
         guarded(|| Ok(values::judge(&fitted, &sample.text, dialect.shape(), &sample.instances))).unwrap_or_default();
     let proof = prover.map(|prover| prover.prove(&fitted, &sample.text, dialect.shape()));
-    (Outcome::fitted(&sample.text, &fitted, time, objection, drift).with_round_trips(round_trips).with_proof(proof), Some(fitted))
+    (
+        Outcome::fitted(&sample.text, &fitted, time, objection, drift).with_round_trips(round_trips).with_proof(proof),
+        Some(fitted),
+    )
 }
 
 fn fitted(text: &str, dialect: &Dialect, options: &FitOptions) -> Result<FittedText, String> {

@@ -334,9 +334,9 @@ fn bytes_of_descriptions(schema: &Value) -> usize {
     match schema {
         Value::Object(members) => members
             .iter()
-            .map(|(key, value)| match value {
-                Value::String(text) if key == "description" => text.len(),
-                value => bytes_of_descriptions(value),
+            .map(|(key, value)| {
+                let text = value.as_str().filter(|_| key == "description");
+                text.map_or_else(|| bytes_of_descriptions(value), str::len)
             })
             .sum(),
         Value::Array(items) => items.iter().map(bytes_of_descriptions).sum(),

@@ -268,14 +268,17 @@ fn statement(schema: &Json<'_>, mood: Mood) -> Option<String> {
 }
 
 fn has_only_type(schema: &Json<'_>) -> bool {
-    let asks = |key: &str| Kw::of(key).is_none_or(|kw| !kw.is_annotation() && kw != Kw::Type);
-    schema.as_obj().is_some_and(|members| !members.iter().any(|(key, _)| asks(key)))
+    schema.as_obj().is_some_and(|members| !members.iter().any(|(key, _)| restricts_beyond_type(key)))
+}
+
+fn restricts_beyond_type(key: &str) -> bool {
+    Kw::of(key).is_none_or(|kw| !kw.is_annotation() && kw != Kw::Type)
 }
 
 /// What is said of the value of one key.
 fn value_phrase(schema: &Json<'_>) -> Option<String> {
     let members = schema.as_obj()?;
-    let mut said = members.iter().filter(|(key, _)| Kw::of(key).is_none_or(|kw| !kw.is_annotation() && kw != Kw::Type));
+    let mut said = members.iter().filter(|(key, _)| restricts_beyond_type(key));
     let phrase = match (said.next(), said.next()) {
         (Some((key, value)), None) => match (Kw::of(key)?, value) {
             (Kw::Const, value) => format!("is {}", plain(value)),

@@ -246,7 +246,14 @@ impl<'g, 'd> Lowerer<'g, 'd, '_> {
             return;
         }
         let code = self.demand_code(Demand::PropertyOrder);
-        self.change(&code, node.place, Kw::PropertyOrdering, Action::Added, Effect::Note, "keeps the order of the keys");
+        self.change(
+            &code,
+            node.place,
+            Kw::PropertyOrdering,
+            Action::Added,
+            Effect::Note,
+            "keeps the order of the keys",
+        );
         let names: Vec<Json<'d>> = properties.iter().map(|(key, _)| Json::Str(key)).collect();
         builder.put(Kw::PropertyOrdering, self.arena.arr(&names));
     }

@@ -380,10 +380,10 @@ impl Conversion<'_> {
             Absent::IsNull | Absent::IsEither | Absent::IsEitherNull if value.is_null() => Ok(None),
             Absent::NullEither | Absent::NullEitherIsNull if value.is_null() => Ok(Some(Value::Null)),
             Absent::NullMark | Absent::NullList if value.is_null() => Ok(Some(Value::Array(Vec::new()))),
-            Absent::Null => match self.convert(field.lens, value)? {
-                Value::Null => fail("`null` is no value here: absence travels as `null`"),
-                sent => Ok(Some(sent)),
-            },
+            Absent::Null => {
+                let sent = self.convert(field.lens, value)?;
+                if sent.is_null() { fail("`null` is no value here: absence travels as `null`") } else { Ok(Some(sent)) }
+            }
             Absent::NullMark if value.is_array() => fail("a list stands for `null` here"),
             Absent::EmptyList | Absent::NullList => Ok(Some(Value::Array(vec![self.convert(field.lens, value)?]))),
             Absent::NullMark
