@@ -29,6 +29,7 @@ const SERVED: &[(&str, &str)] = &[
     ("polywire-examples", "polywire-emulator"),
     ("polywire-gateway", "polywire-emulator"),
     ("polywire-cli", "polywire-gateway"),
+    ("polywire-cli", "polywire-mcp"),
 ];
 
 /// What does IO or async, and so is nothing for the crates above, however far down it is.

@@ -20,6 +20,7 @@ Examples:
   polywire check tools.json --for gemini,anthropic --fail-on ignored
   polywire check tools.json --for portable --format sarif > polywire.sarif
   polywire check tools.json --for portable --format github     (annotations in a workflow)
+  polywire check --mcp 'npx -y @modelcontextprotocol/server-everything' --for openai-strict,gemini
 
 Exit codes: 0 no findings, 1 the provider rejects something (or a finding that --fail-on names), 2 bad input.";
 
@@ -28,7 +29,11 @@ Exit codes: 0 no findings, 1 the provider rejects something (or a finding that -
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Check {
     /// A JSON file, or `-` for standard input
-    file: String,
+    #[arg(required_unless_present = "mcp")]
+    file: Option<String>,
+    /// The tools of an MCP server, by its command line or URL, instead of a file
+    #[arg(long, value_name = "COMMAND|URL", conflicts_with = "file")]
+    mcp: Option<String>,
     /// Dialect ids or paths of dialect files, each checked on its own
     #[arg(long = "for", value_name = "ID[,ID…]", value_delimiter = ',', required = true)]
     dialects: Vec<String>,
@@ -74,7 +79,7 @@ pub(crate) struct Finding {
 
 impl Check {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
-        let input = Input::read(&self.file)?;
+        let input = Input::of(self.file.as_deref(), self.mcp.as_deref())?;
         let mut findings = Vec::new();
         for id in &self.dialects {
             findings.extend(self.find(&input, &*read_target(id)?)?);

@@ -34,7 +34,7 @@ Examples:
   polywire fit tools.json --to ./acme.toml --output fitted.json
   polywire fit schema.json --to openai-strict --values samples.jsonl   (round trip)
   polywire fit schema.json --to openai-strict --prove   (does it accept the same values?)
-  npx some-mcp-server list | polywire fit - --to anthropic --output -
+  polywire fit --mcp 'npx -y @modelcontextprotocol/server-everything' --to anthropic --output -
 
 Exit codes: 0 success, 1 a value of --values does not survive the round trip, `--strict require` cannot be met, or a \
 proof contradicts the listed changes, 2 bad input.";
@@ -50,7 +50,11 @@ Gemini or Bedrock. A tool list is written in the target's own shape.";
 #[command(long_about = ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct Fit {
     /// A JSON file, or `-` for standard input
-    file: String,
+    #[arg(required_unless_present = "mcp")]
+    file: Option<String>,
+    /// The tools of an MCP server, by its command line or URL, instead of a file
+    #[arg(long, value_name = "COMMAND|URL", conflicts_with = "file")]
+    mcp: Option<String>,
     /// Dialect ids or paths of dialect files; several mean what all of them accept
     #[arg(long, value_name = "ID[,ID…]")]
     to: String,
@@ -93,7 +97,7 @@ struct Outcome<'i> {
 
 impl Fit {
     pub(crate) fn run(&self, out: &mut dyn Write, style: Style) -> Result<Verdict> {
-        let input = Input::read(&self.file)?;
+        let input = Input::of(self.file.as_deref(), self.mcp.as_deref())?;
         let target = read_target(&self.to)?;
         let options = self.options.options_for(&input);
         let values = self.values.as_deref().map(read_values).transpose()?;

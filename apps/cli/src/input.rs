@@ -8,8 +8,10 @@ use std::io::{self, Read};
 use anyhow::{Result, anyhow};
 use polywire::schema::{OutputSchema, Slot, ToolList, is_schema, read_output, read_tools};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::mcp;
 
 /// Bad input: what is wrong, where, and what to do next.
 #[derive(Debug)]
@@ -53,14 +55,25 @@ pub(crate) struct Body {
 }
 
 impl Input {
+    /// A file, or what an MCP server lists.
+    pub(crate) fn of(file: Option<&str>, server: Option<&str>) -> Result<Self> {
+        let Some(server) = server else { return Self::read(file.unwrap_or("-")) };
+        let listed = mcp::tools_of(&mcp::server_of(server)?)?;
+        let text = serde_json::to_string_pretty(&json!({ "tools": listed.tools }))?;
+        Ok(Self::from_text(listed.server.unwrap_or_else(|| server.to_owned()), text))
+    }
+
     pub(crate) fn read(path: &str) -> Result<Self> {
-        let text = read_text(path)?;
         let name = if path == "-" { "standard input".to_owned() } else { path.to_owned() };
+        Ok(Self::from_text(name, read_text(path)?))
+    }
+
+    fn from_text(name: String, text: String) -> Self {
         // Text that is not JSON is left to the reader of schemas, which says where it goes wrong.
         let document = if says_schema(&text) { None } else { parse(&text).ok() };
         let tools = document.as_ref().and_then(read_tools);
         let output = document.as_ref().and_then(read_output);
-        Ok(match (output, tools) {
+        match (output, tools) {
             (Some(output), None) => {
                 let schema = output.schema.to_string();
                 Self { name, text: schema, tools: None, slot: Slot::Output, body: Some(Body { text, output }) }
@@ -70,7 +83,7 @@ impl Input {
                 Self { name, text, tools, slot: Slot::Tool, body: Some(body) }
             }
             (None, tools) => Self { name, text, tools, slot: Slot::Tool, body: None },
-        })
+        }
     }
 
     pub(crate) fn refused(&self, error: impl fmt::Display) -> anyhow::Error {

@@ -21,6 +21,7 @@ mod keys;
 mod known;
 mod locate;
 mod markdown;
+mod mcp;
 mod models;
 mod neutral;
 mod parse;
@@ -80,6 +81,7 @@ enum Command {
     Batch(Box<batch::Batch>),
     Emulate(emulate::Emulate),
     Serve(serve::Serve),
+    Mcp(Box<mcp::Mcp>),
     Keys(keys::Keys),
     Import(import::Import),
     Encode(encode::Encode),
@@ -139,6 +141,7 @@ fn run(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> 
         Command::Batch(batch) => batch.run(out, style),
         Command::Emulate(emulate) => emulate.run(out),
         Command::Serve(serve) => serve.run(out),
+        Command::Mcp(mcp) => mcp.run(out),
         Command::Keys(keys) => keys.run(out),
         Command::Import(import) => import.run(out),
         Command::Encode(encode) => encode.run(out),

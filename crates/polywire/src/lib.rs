@@ -81,6 +81,7 @@ pub mod restore;
 pub mod store;
 #[cfg(feature = "client")]
 pub mod tools;
+pub mod toolset;
 pub mod translate;
 pub mod translation;
 
@@ -96,6 +97,7 @@ pub use plan::{Plan, plan};
 pub use polywire_wire::{Message, Request, Response};
 #[cfg(feature = "client")]
 pub use tools::Toolbox;
+pub use toolset::Toolset;
 
 // Names that the crates of this workspace use from here; their place is in the modules.
 #[doc(hidden)]

@@ -4,7 +4,7 @@
 mod call;
 mod contract;
 mod events;
-mod value;
+pub(crate) mod value;
 
 use std::borrow::Cow;
 

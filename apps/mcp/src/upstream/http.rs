@@ -1,0 +1,222 @@
+//! A server over streamable HTTP: each message is a POST, and what comes back is JSON or a stream of events.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::StreamExt as _;
+use polywire::wire::{Framer, Framing};
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use tokio::sync::mpsc;
+
+use super::Inbox;
+use crate::bridge::STATELESS;
+use crate::json::get;
+use crate::message::{Kind, Message};
+use crate::settings::Shared;
+
+pub(super) struct Address {
+    pub(super) url: String,
+    pub(super) headers: BTreeMap<String, String>,
+}
+
+/// A connection, shared by the requests that are open.
+struct Connection {
+    client: Client,
+    address: Address,
+    inbox: Inbox,
+    longest: usize,
+    session: Mutex<SessionHeaders>,
+}
+
+#[derive(Clone, Default)]
+struct SessionHeaders {
+    id: Option<String>,
+    version: Option<String>,
+}
+
+pub(super) async fn run(address: Address, mut messages: mpsc::Receiver<Message>, inbox: Inbox, shared: Arc<Shared>) {
+    let client = match client() {
+        Ok(client) => client,
+        Err(reason) => return inbox.down(reason).await,
+    };
+    let connection = Arc::new(Connection {
+        client,
+        address,
+        inbox,
+        longest: shared.options.longest_message,
+        session: Mutex::default(),
+    });
+    while let Some(message) = messages.recv().await {
+        let is_initialized =
+            matches!(message.kind(), Kind::Notification { method } if method == "notifications/initialized");
+        let own = Arc::clone(&connection);
+        if matches!(message.kind(), Kind::Notification { .. } | Kind::Response { .. }) {
+            // In order: what follows may rely on it.
+            own.send(message).await;
+        } else {
+            tokio::spawn(async move { own.send(message).await });
+        }
+        if is_initialized {
+            let own = Arc::clone(&connection);
+            tokio::spawn(async move { own.listen().await });
+        }
+    }
+    connection.end().await;
+}
+
+fn client() -> Result<Client, String> {
+    // The first provider that is installed stays; ring is as good as another one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder().build().map_err(|error| error.to_string())
+}
+
+impl Connection {
+    fn headers(&self) -> SessionHeaders {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn request(&self, mut request: RequestBuilder) -> RequestBuilder {
+        for (name, value) in &self.address.headers {
+            request = request.header(name, value);
+        }
+        let SessionHeaders { id, version } = self.headers();
+        if let Some(id) = id {
+            request = request.header("Mcp-Session-Id", id);
+        }
+        if let Some(version) = version {
+            request = request.header("MCP-Protocol-Version", version);
+        }
+        request
+    }
+
+    async fn send(&self, message: Message) {
+        let mut request = self.request(self.client.post(&self.address.url));
+        request = request.header("Content-Type", "application/json");
+        request = request.header("Accept", "application/json, text/event-stream");
+        for (name, value) in stateless_headers(&message) {
+            request = request.header(name, value);
+        }
+        let failure = match request.body(message.text().to_owned()).send().await {
+            Ok(response) => self.receive(&message, response).await.err(),
+            // The address may have a secret in it.
+            Err(error) => Some(error.without_url().to_string()),
+        };
+        if let (Some(reason), Kind::Request { id, .. }) = (failure, message.kind()) {
+            self.inbox.message(Message::error(id, -32000, &format!("the server cannot be reached: {reason}"))).await;
+        }
+    }
+
+    async fn receive(&self, message: &Message, response: Response) -> Result<(), String> {
+        let status = response.status();
+        self.remember_session(message, &response);
+        let content_type = header(&response, "content-type").unwrap_or_default();
+        if content_type.starts_with("text/event-stream") {
+            return self.read_events(response).await;
+        }
+        let has_session = self.headers().id.is_some();
+        let body = read_body(response, self.longest).await?;
+        if status == StatusCode::NOT_FOUND && has_session {
+            *self.session.lock().unwrap_or_else(PoisonError::into_inner) = SessionHeaders::default();
+            self.inbox.down("its session has ended".to_owned()).await;
+            self.inbox.up().await;
+            return Ok(());
+        }
+        match Message::parse(body) {
+            Ok(answer) => {
+                self.remember_version(message, &answer);
+                self.inbox.message(answer).await;
+                Ok(())
+            }
+            Err(_) if status.is_success() => Ok(()),
+            Err(_) => Err(format!("it answers {status}")),
+        }
+    }
+
+    fn remember_session(&self, message: &Message, response: &Response) {
+        let is_greeting = matches!(message.kind(), Kind::Request { method, .. } if method == "initialize");
+        if let Some(id) = header(response, "mcp-session-id").filter(|_| is_greeting) {
+            self.session.lock().unwrap_or_else(PoisonError::into_inner).id = Some(id);
+        }
+    }
+
+    fn remember_version(&self, message: &Message, answer: &Message) {
+        if matches!(message.kind(), Kind::Request { method, .. } if method == "initialize") {
+            let version = get(&answer.value(), "/result/protocolVersion").as_str().map(str::to_owned);
+            self.session.lock().unwrap_or_else(PoisonError::into_inner).version = version;
+        }
+    }
+
+    async fn read_events(&self, response: Response) -> Result<(), String> {
+        let mut framer = Framer::new(Framing::Sse).with_longest(self.longest);
+        let mut body = response.bytes_stream();
+        while let Some(chunk) = body.next().await {
+            let chunk = chunk.map_err(|error| error.without_url().to_string())?;
+            let mut messages = Vec::new();
+            let pushed = framer.push(&chunk, |frame| {
+                let text = String::from_utf8_lossy(frame.data).into_owned();
+                messages.extend(Message::parse(text).ok());
+                Ok(())
+            });
+            pushed.map_err(|error| error.to_string())?;
+            for message in messages {
+                if message.text().contains("protocolVersion") && self.headers().version.is_none() {
+                    let version = get(&message.value(), "/result/protocolVersion").as_str().map(str::to_owned);
+                    self.session.lock().unwrap_or_else(PoisonError::into_inner).version = version;
+                }
+                self.inbox.message(message).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives what the server sends on its own, if it does.
+    async fn listen(&self) {
+        let request = self.request(self.client.get(&self.address.url)).header("Accept", "text/event-stream");
+        let Ok(response) = request.send().await else { return };
+        if response.status().is_success() {
+            // The stream ends with the session; requests go on without it.
+            let _ = self.read_events(response).await;
+        }
+    }
+
+    async fn end(&self) {
+        if self.headers().id.is_some() {
+            // The server may not know it, and nobody waits for the answer.
+            let _ = self.request(self.client.delete(&self.address.url)).send().await;
+        }
+    }
+}
+
+/// The headers that repeat what a request of the stateless era is about.
+fn stateless_headers(message: &Message) -> Vec<(&'static str, String)> {
+    let Kind::Request { method, .. } = message.kind() else { return Vec::new() };
+    if !message.text().contains("io.modelcontextprotocol/protocolVersion") {
+        return Vec::new();
+    }
+    let value = message.value();
+    let version =
+        get(&value, "/params/_meta/io.modelcontextprotocol~1protocolVersion").as_str().unwrap_or(STATELESS).to_owned();
+    let mut headers = vec![("MCP-Protocol-Version", version), ("Mcp-Method", method.clone())];
+    let name = get(&value, "/params/name").as_str().or_else(|| get(&value, "/params/uri").as_str());
+    // Names beyond visible ASCII would have to be encoded; servers take the body's.
+    let name = name.filter(|name| name.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
+    headers.extend(name.map(|name| ("Mcp-Name", name.to_owned())));
+    headers
+}
+
+fn header(response: &Response, name: &str) -> Option<String> {
+    response.headers().get(name)?.to_str().ok().map(str::to_owned)
+}
+
+async fn read_body(response: Response, longest: usize) -> Result<String, String> {
+    let mut body = response.bytes_stream();
+    let mut bytes = Vec::new();
+    while let Some(chunk) = body.next().await {
+        let chunk = chunk.map_err(|error| error.without_url().to_string())?;
+        if bytes.len() + chunk.len() > longest {
+            return Err(format!("it sent a message of more than {longest} bytes"));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    String::from_utf8(bytes).map_err(|_| "it sent a message that is not UTF-8".to_owned())
+}
