@@ -79,7 +79,8 @@ impl References {
 
     /// The paths of the values that a place of the schema speaks of.
     pub(crate) fn value_paths(&self, pointer: &str) -> Vec<ValuePath> {
-        let mut paths = self.paths(pointer, &mut Vec::new());
+        let found = self.paths(pointer, &mut Vec::new());
+        let mut paths: Vec<ValuePath> = found.into_iter().map(|found| found.path).collect();
         let is_lost = paths.is_empty() || !self.by_name.is_empty() || paths.len() > MOST_PATHS;
         if is_lost && let Some(anywhere) = ValuePath::in_definition(pointer) {
             paths = vec![anywhere];
@@ -87,26 +88,60 @@ impl References {
         paths
     }
 
-    /// The same by pointers alone. `open` has the targets that are being followed: who comes back to one goes round.
-    fn paths(&self, pointer: &str, open: &mut Vec<String>) -> Vec<ValuePath> {
-        let mut paths: Vec<ValuePath> = ValuePath::of(pointer).into_iter().collect();
-        for Reference { from, to } in &self.found {
-            let Some(rest) = pointer.strip_prefix(&**to).filter(|rest| rest.is_empty() || rest.starts_with('/')) else {
+    /// The same by pointers alone. `open` has the targets that are being followed.
+    fn paths(&self, pointer: &str, open: &mut Vec<String>) -> Vec<FoundPath> {
+        let mut paths: Vec<FoundPath> =
+            ValuePath::of(pointer).map(|path| FoundPath { path, repeats: None }).into_iter().collect();
+        let mut targets: Vec<&str> = self.found.iter().map(|reference| &*reference.to).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        for to in targets {
+            let Some(rest) = pointer.strip_prefix(to).filter(|rest| rest.is_empty() || rest.starts_with('/')) else {
                 continue;
             };
             let Some(rest) = ValuePath::of(rest) else { continue };
-            if open.contains(to) {
-                paths.push(ValuePath(vec![PathStep::Deep]).followed_by(&rest));
+            if open.iter().any(|target| target == to) {
+                paths.push(FoundPath { path: rest, repeats: Some(to.to_owned()) });
                 continue;
             }
-            open.push(to.clone());
-            paths.extend(self.paths(from, open).into_iter().map(|path| path.followed_by(&rest)));
-            open.pop();
+            paths.extend(self.paths_to_target(to, open).into_iter().map(|found| found.followed_by(&rest)));
             if paths.len() > MOST_PATHS {
                 break;
             }
         }
         paths
+    }
+
+    /// The paths to what references to `target` stand for: those from outside, and any number of rounds after each.
+    fn paths_to_target(&self, target: &str, open: &mut Vec<String>) -> Vec<FoundPath> {
+        open.push(target.to_owned());
+        let users = self.found.iter().filter(|reference| reference.to == target);
+        let found: Vec<FoundPath> =
+            users.flat_map(|reference| self.paths(&reference.from, open)).take(MOST_PATHS).collect();
+        open.pop();
+        let (rounds, mut paths): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|found| found.repeats.as_deref() == Some(target));
+        let deep = ValuePath(vec![PathStep::Deep]);
+        let repeated: Vec<FoundPath> = paths
+            .iter()
+            .flat_map(|path| rounds.iter().map(|round| path.clone().followed_by(&deep).followed_by(&round.path)))
+            .take(MOST_PATHS)
+            .collect();
+        paths.extend(repeated);
+        paths
+    }
+}
+
+/// A path, and the target of references from whose values it starts, where that is not the root.
+#[derive(Clone, Debug)]
+struct FoundPath {
+    path: ValuePath,
+    repeats: Option<String>,
+}
+
+impl FoundPath {
+    fn followed_by(self, rest: &ValuePath) -> Self {
+        Self { path: self.path.followed_by(rest), repeats: self.repeats }
     }
 }
 

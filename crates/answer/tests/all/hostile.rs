@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use polywire_answer::{OpenText, Options, ReadOptions, Schema, Stream, Verdict, read_with, salvage};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::families::{FAMILIES, Family};
 
@@ -122,7 +122,9 @@ fn doubling_schemas_are_judged_and_not_cut_off() {
 
 #[test]
 fn deep_schemas_are_judged_or_refused_by_name() {
-    let nested = |depth: usize| (0..depth).fold(json!({"type": "integer"}), |inner, _| json!({"allOf": [inner]}));
+    // `json!` would copy the inner schema by recursion, which needs more stack than judging it.
+    let all_of = |inner: Value| Value::Object(Map::from_iter([("allOf".to_owned(), Value::Array(vec![inner]))]));
+    let nested = |depth: usize| (0..depth).fold(json!({"type": "integer"}), |inner, _| all_of(inner));
     let schema = Schema::new(&nested(200)).expect("a schema");
     assert_eq!(read_with("1", Some(&schema), &ReadOptions::default()).verdict, Verdict::Valid);
     let refused = Schema::new(&nested(1_000)).expect_err("a refusal");
