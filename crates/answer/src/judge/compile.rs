@@ -25,11 +25,16 @@ const SCOPED_NODES: usize = 10_000;
 /// How deep a schema may be nested: its meta-schema is judged by recursion.
 const MAX_DEPTH: usize = 512;
 
-/// Compiles a schema that its meta-schema accepts.
-pub(super) fn compile(document: &Value, formats: Formats) -> Result<Graph, SchemaError> {
-    if depth_exceeds(document, MAX_DEPTH) {
+/// Refuses a schema that is nested too deeply to be copied or judged.
+pub(super) fn check_depth(schema: &Value) -> Result<(), SchemaError> {
+    if depth_exceeds(schema, MAX_DEPTH) {
         return Err(SchemaError::new(format!("the schema is nested more than {MAX_DEPTH} levels deep")));
     }
+    Ok(())
+}
+
+/// Compiles a schema that its meta-schema accepts.
+pub(super) fn compile(document: &Value, formats: Formats) -> Result<Graph, SchemaError> {
     let draft = Draft::default().detect(document);
     validate_by_meta_schema(document, draft).map_err(|error| SchemaError::of(&error))?;
     compile_valid(document, draft, formats).map_err(|fault| {

@@ -60,6 +60,7 @@ const MAX_FAULTS: usize = 10_000;
 impl Judge {
     /// Compiles a schema.
     pub fn new(schema: &Value, formats: Formats) -> Result<Self, SchemaError> {
+        compile::check_depth(schema)?;
         let document = Box::new(schema.clone());
         let graph = compile::compile(&document, formats)?;
         Ok(Self { document, graph })
