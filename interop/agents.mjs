@@ -1,8 +1,11 @@
-// Coding agents talk to the emulator, unmodified: Claude Code, Codex and Gemini CLI, each without a user at the keyboard. Every agent
-// finishes a plain task, a task with one of its own tools, and a structured task. What the emulator does is in the prompt
-// (`emulate: …`, see docs/emulator.md).
+// Coding agents talk to the emulator, and to the gateway with the emulator behind it, unmodified: Claude Code, Codex and Gemini CLI,
+// each without a user at the keyboard. Every agent finishes a plain task, a task with one of its own tools, and a structured task.
+// What the emulator does is in the prompt (`emulate: …`, see docs/emulator.md).
 //
-// Usage: node agents.mjs URL, of a running `polywire emulate`, in a folder where the packages are installed.
+// Usage, in a folder where the packages are installed:
+//   node agents.mjs URL, of a running `polywire emulate`
+//   node agents.mjs PROVIDERS, a list of `{ provider, routed }` with the URL of a running `polywire serve` that sends every model name to
+//     one model of the provider. Prints a table of what works and fails if anything does not.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -11,7 +14,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-const URL = process.argv[2]
 const TIMEOUT_MS = 120_000
 const folder = mkdtempSync(join(tmpdir(), 'polywire-agents-'))
 const work = join(folder, 'work')
@@ -43,9 +45,9 @@ const base = {
   ...(process.env.SYSTEMROOT ? { SYSTEMROOT: process.env.SYSTEMROOT } : {}),
 }
 
-// A folder that stands for the user's home.
-const home = (name) => {
-  const path = join(folder, name)
+// A folder that stands for the user's home, one for each agent and address so that agents can run side by side.
+const home = (name, url) => {
+  const path = join(folder, `${name}-${new URL(url).port}`)
   mkdirSync(path, { recursive: true })
   return { HOME: path, USERPROFILE: path }
 }
@@ -75,10 +77,10 @@ const version = (name) => JSON.parse(readFileSync(resolve('node_modules', name, 
 
 // --- Claude Code
 
-const claude = async (prompt, ...args) => {
+const claude = async (url, prompt, ...args) => {
   const env = {
-    ...home('claude'),
-    ANTHROPIC_BASE_URL: URL,
+    ...home('claude', url),
+    ANTHROPIC_BASE_URL: url,
     ANTHROPIC_API_KEY: 'any',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     DISABLE_AUTOUPDATER: '1',
@@ -92,30 +94,30 @@ const claude = async (prompt, ...args) => {
 }
 
 const claudeCode = {
-  async plain() {
-    assert.equal((await claude('Say hello.\nemulate: say Hello from the emulator')).result, 'Hello from the emulator')
+  async plain(url) {
+    assert.equal((await claude(url, 'Say hello.\nemulate: say Hello from the emulator')).result, 'Hello from the emulator')
   },
-  async tool() {
+  async tool(url) {
     const call = JSON.stringify({ file_path: join(work, 'note.txt') })
-    const answer = await claude(`What is the word?\nemulate: call Read ${call}\nemulate: repeat`, '--allowedTools', 'Read')
+    const answer = await claude(url, `What is the word?\nemulate: call Read ${call}\nemulate: repeat`, '--allowedTools', 'Read')
     assert.ok(answer.result.includes(word), answer.result)
     assert.equal(answer.num_turns, 2)
   },
   // Claude Code asks for the value by a tool of its own.
-  async structured() {
-    const answer = await claude('A town.\nemulate: call StructuredOutput', '--json-schema', JSON.stringify(town))
+  async structured(url) {
+    const answer = await claude(url, 'A town.\nemulate: call StructuredOutput', '--json-schema', JSON.stringify(town))
     isTown(answer.structured_output)
   },
 }
 
 // --- Codex
 
-const codex = async (config, prompt, ...args) => {
-  const homes = home('codex')
+const codex = async (url, config, prompt, ...args) => {
+  const homes = home('codex', url)
   const folder = join(homes.HOME, '.codex')
   mkdirSync(folder, { recursive: true })
   const settings = ['model = "gpt-5"', 'check_for_update_on_startup = false', ...config, '[analytics]', 'enabled = false']
-  const provider = ['[model_providers.emulator]', 'name = "emulator"', `base_url = "${URL}/v1"`, 'env_key = "EMULATOR_KEY"', 'wire_api = "responses"']
+  const provider = ['[model_providers.emulator]', 'name = "emulator"', `base_url = "${url}/v1"`, 'env_key = "EMULATOR_KEY"', 'wire_api = "responses"']
   writeFileSync(join(folder, 'config.toml'), [...settings, ...provider].join('\n'))
   const env = { ...homes, CODEX_HOME: folder, EMULATOR_KEY: 'any', CODEX_API_KEY: 'any' }
   // The folder is no git repository, and a container may not allow the sandbox.
@@ -129,29 +131,29 @@ const codex = async (config, prompt, ...args) => {
 const own = ['model_provider = "emulator"']
 
 const codexCli = {
-  async plain() {
-    assert.equal((await codex(own, 'Say hello.\nemulate: say Hello from the emulator')).said, 'Hello from the emulator')
+  async plain(url) {
+    assert.equal((await codex(url, own, 'Say hello.\nemulate: say Hello from the emulator')).said, 'Hello from the emulator')
   },
-  async tool() {
+  async tool(url) {
     const call = JSON.stringify({ cmd: 'cat note.txt' })
-    const { said, events } = await codex(own, `What is the word?\nemulate: call exec_command ${call}\nemulate: repeat`)
+    const { said, events } = await codex(url, own, `What is the word?\nemulate: call exec_command ${call}\nemulate: repeat`)
     assert.ok(said.includes(word), said)
     assert.ok(events.some((event) => event.item?.type === 'command_execution' && event.item.exit_code === 0))
   },
-  async structured() {
-    isTown(JSON.parse((await codex(own, 'A town.\nemulate: answer', '--output-schema', join(folder, 'town.json'))).said))
+  async structured(url) {
+    isTown(JSON.parse((await codex(url, own, 'A town.\nemulate: answer', '--output-schema', join(folder, 'town.json'))).said))
   },
   // The built-in provider tries a WebSocket first, and falls back to HTTP on a 426.
-  async builtInProvider() {
-    const { said } = await codex([`openai_base_url = "${URL}/v1"`], 'Say hello.\nemulate: say Hello from the emulator')
+  async builtInProvider(url) {
+    const { said } = await codex(url, [`openai_base_url = "${url}/v1"`], 'Say hello.\nemulate: say Hello from the emulator')
     assert.equal(said, 'Hello from the emulator')
   },
 }
 
 // --- Gemini CLI
 
-const gemini = async (prompt, ...args) => {
-  const homes = home('gemini')
+const gemini = async (url, prompt, ...args) => {
+  const homes = home('gemini', url)
   mkdirSync(join(homes.HOME, '.gemini'), { recursive: true })
   const settings = {
     security: { auth: { selectedType: 'gemini-api-key' } },
@@ -160,7 +162,7 @@ const gemini = async (prompt, ...args) => {
     telemetry: { enabled: false },
   }
   writeFileSync(join(homes.HOME, '.gemini', 'settings.json'), JSON.stringify(settings))
-  const env = { ...homes, GOOGLE_GEMINI_BASE_URL: URL, GEMINI_API_KEY: 'any', GEMINI_TELEMETRY_ENABLED: 'false', GEMINI_CLI_TRUST_WORKSPACE: 'true' }
+  const env = { ...homes, GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: 'any', GEMINI_TELEMETRY_ENABLED: 'false', GEMINI_CLI_TRUST_WORKSPACE: 'true' }
   const out = await run('@google/gemini-cli/bundle/gemini.js', ['-p', prompt, '--output-format', 'json', ...args], env)
   const answer = JSON.parse(out.slice(out.indexOf('{')))
   const models = Object.entries(answer.stats.models)
@@ -169,22 +171,24 @@ const gemini = async (prompt, ...args) => {
 }
 
 const geminiCli = {
-  async plain() {
-    const answer = await gemini('Say hello.\nemulate: say Hello from the emulator', '-m', 'gemini-2.5-pro')
+  async plain(url) {
+    const answer = await gemini(url, 'Say hello.\nemulate: say Hello from the emulator', '-m', 'gemini-2.5-pro')
     assert.equal(answer.response, 'Hello from the emulator')
   },
-  async tool() {
+  async tool(url) {
     const call = JSON.stringify({ file_path: 'note.txt' })
-    const answer = await gemini(`What is the word?\nemulate: call read_file ${call}\nemulate: repeat`, '--yolo', '-m', 'gemini-2.5-pro')
+    const answer = await gemini(url, `What is the word?\nemulate: call read_file ${call}\nemulate: repeat`, '--yolo', '-m', 'gemini-2.5-pro')
     assert.ok(answer.response.includes(word), answer.response)
     assert.equal(answer.stats.tools.byName.read_file.success, 1)
   },
   // Gemini CLI has no flag for a schema. Without a model it first asks a small one, by a schema of its own, which model is to
   // answer; the schema of the answer is in the prompt.
-  async structured() {
-    const answer = await gemini(`A town by this JSON Schema:\n  ${JSON.stringify(town)}\nemulate: answer`)
+  async structured(url) {
+    const answer = await gemini(url, `A town by this JSON Schema:\n  ${JSON.stringify(town)}\nemulate: answer`)
     isTown(JSON.parse(answer.response))
-    assert.ok(answer.models.length > 1, 'the router asked for structured output')
+    // The models may have one name: behind the gateway, one model answers to all of them.
+    const requests = answer.models.reduce((sum, [, model]) => sum + model.api.totalRequests, 0)
+    assert.ok(requests > 1, 'the router asked for structured output')
   },
 }
 
@@ -194,13 +198,50 @@ const agents = {
   [`Gemini CLI ${version('@google/gemini-cli')}`]: geminiCli,
 }
 const faults = []
-let count = 0
-for (const [agent, cases] of Object.entries(agents)) {
-  for (const [name, task] of Object.entries(cases)) {
-    count += 1
-    await task().catch((error) => faults.push(`${agent}, ${name}: ${error.stack}`))
+const attempt = async (agent, name, task, url) => {
+  try {
+    await task(url)
+    return name
+  } catch (error) {
+    faults.push(`${agent}, ${name}: ${error.stack}`)
+    return `**no ${name}**`
   }
 }
+
+// Every task against the emulator.
+const runEmulated = async (url) => {
+  let count = 0
+  for (const [agent, tasks] of Object.entries(agents)) {
+    for (const [name, task] of Object.entries(tasks)) {
+      count += 1
+      await attempt(agent, name, task, url)
+    }
+  }
+  console.log([...faults, `agents, emulated: ${Object.keys(agents).join(', ')}: ${count} tasks, ${faults.length} faults`].join('\n'))
+}
+
+// Three tasks through the gateway to each provider. The cells are independent, so a few of them run side by side.
+const runThroughGateway = async (providers) => {
+  const rows = Object.keys(agents).map(() => [])
+  const cells = Object.entries(agents).flatMap(([agent, tasks], row) => providers.map((at, column) => ({ agent, tasks, at, row, column })))
+  const work = async () => {
+    for (let cell = cells.shift(); cell; cell = cells.shift()) {
+      const { agent, tasks, at, row, column } = cell
+      const kinds = []
+      for (const name of ['plain', 'tool', 'structured']) {
+        kinds.push(await attempt(`${agent} to ${at.provider}`, name, tasks[name], at.routed))
+      }
+      rows[row][column] = kinds.join(', ')
+    }
+  }
+  await Promise.all([work(), work(), work()])
+  console.error(faults.join('\n'))
+  console.log(`| client | ${providers.map(({ provider }) => provider).join(' | ')} |`)
+  console.log(`|${'---|'.repeat(providers.length + 1)}`)
+  Object.keys(agents).forEach((agent, row) => console.log(`| ${agent} | ${rows[row].join(' | ')} |`))
+}
+
+const place = process.argv[2]
+await (place.startsWith('[') ? runThroughGateway(JSON.parse(place)) : runEmulated(place))
 rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
-console.log([...faults, `agents, emulated: ${Object.keys(agents).join(', ')}: ${count} tasks, ${faults.length} faults`].join('\n'))
 process.exit(faults.length ? 1 : 0)

@@ -1,6 +1,6 @@
 """The official Python SDKs talk to the gateway, unmodified: each protocol in, a provider of every protocol behind.
 
-Usage: gateway.py URL, of a running `polywire serve` without keys. Prints a table of what works and fails if anything does not.
+Usage: gateway.py PROVIDERS, a list of `{ provider, model, url }` with the URL of a running `polywire serve` without keys. Prints a table of what works and fails if anything does not.
 """
 
 import json
@@ -17,13 +17,8 @@ from pydantic import BaseModel
 
 warnings.simplefilter("ignore")
 logging.disable()
-URL = sys.argv[1]
-MODELS = {
-    "OpenAI": "openai/gpt-4o",
-    "Anthropic": "anthropic/claude-sonnet-4-5",
-    "Gemini": "google/gemini-2.5-flash",
-    "Bedrock": "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0",
-}
+PROVIDERS = json.loads(sys.argv[1])
+URL = PROVIDERS[0]["url"]
 ASKED = "A town, please."
 SAID = [{"role": "user", "content": ASKED}]
 ARGUMENTS = {
@@ -50,7 +45,7 @@ def check_arguments(arguments):
 
 
 class Chat:
-    name = "OpenAI Chat"
+    name = f"OpenAI Chat, openai {openai.__version__}"
 
     def __init__(self):
         self.client = openai.OpenAI(base_url=f"{URL}/v1", api_key="any")
@@ -74,7 +69,7 @@ class Chat:
 
 
 class Responses(Chat):
-    name = "OpenAI Responses"
+    name = f"OpenAI Responses, openai {openai.__version__}"
 
     def plain(self, model):
         first = self.client.responses.create(model=model, input=ASKED)
@@ -96,7 +91,7 @@ class Responses(Chat):
 
 
 class Messages:
-    name = "Anthropic Messages"
+    name = f"Anthropic Messages, anthropic {anthropic.__version__}"
 
     def __init__(self):
         self.client = anthropic.Anthropic(base_url=URL, api_key="any")
@@ -122,7 +117,7 @@ class Messages:
 
 
 class Gemini:
-    name = "Gemini"
+    name = f"Gemini, google-genai {genai.__version__}"
 
     def __init__(self):
         self.client = genai.Client(api_key="any", http_options=types.HttpOptions(base_url=URL))
@@ -148,11 +143,11 @@ class Gemini:
 
 
 failures = 0
-print("| client | " + " | ".join(MODELS) + " |")
-print("|---" * (len(MODELS) + 1) + "|")
+print("| client | " + " | ".join(provider["provider"] for provider in PROVIDERS) + " |")
+print("|---" * (len(PROVIDERS) + 1) + "|")
 for client in (Chat(), Responses(), Messages(), Gemini()):
     cells = []
-    for model in MODELS.values():
+    for model in (provider["model"] for provider in PROVIDERS):
         works = []
         for kind in ("plain", "stream", "tool", "structured"):
             try:

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::say;
 use crate::steps::{cargo_command, root, succeed};
@@ -24,15 +24,25 @@ struct Suite {
     corpus_script: Option<&'static str>,
     /// The script that talks to the emulator.
     emulator_script: &'static str,
-    /// The script that talks to the gateway and prints the table of `docs/gateway-clients.md`.
+    /// The script that talks to the gateway and prints a table of `docs/gateway-clients.md`.
     gateway_script: Option<&'static str>,
     install: fn(&Path) -> Result<()>,
     /// The program that runs the scripts, in the folder of the installation.
     interpreter: fn(&Path) -> PathBuf,
 }
 
-/// The documentation with the tables of scripts.
-const TABLE: &str = "docs/gateway-clients.md";
+/// The documentation with the tables of the gateway scripts, each between `<!-- SCRIPT -->` and `<!-- end -->`.
+const TABLES: &str = "docs/gateway-clients.md";
+/// With this variable set, tables that differ are written into the documentation.
+const BLESS: &str = "POLYWIRE_BLESS";
+
+/// The columns of those tables: a provider of every protocol, and the model that is asked for.
+const PROVIDERS: [(&str, &str); 4] = [
+    ("OpenAI", "openai/gpt-4o"),
+    ("Anthropic", "anthropic/claude-sonnet-4-5"),
+    ("Gemini", "google/gemini-2.5-flash"),
+    ("Bedrock", "bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0"),
+];
 
 const SUITES: [Suite; 3] = [
     Suite {
@@ -55,7 +65,7 @@ const SUITES: [Suite; 3] = [
         pins: &["package.json", "package-lock.json"],
         corpus_script: Some("sdks.mjs"),
         emulator_script: "emulated.mjs",
-        gateway_script: None,
+        gateway_script: Some("gateway.mjs"),
         install: npm_ci,
         interpreter: |_| PathBuf::from("node"),
     },
@@ -66,7 +76,7 @@ const SUITES: [Suite; 3] = [
         pins: &["agents/package.json", "agents/package-lock.json"],
         corpus_script: None,
         emulator_script: "agents.mjs",
-        gateway_script: None,
+        gateway_script: Some("agents.mjs"),
         install: npm_ci,
         interpreter: |_| PathBuf::from("node"),
     },
@@ -95,8 +105,32 @@ pub(crate) fn check() -> Result<()> {
     fs::write(&cases, output.stdout)?;
     let program = program()?;
     let emulator = Server::emulator(&program)?;
-    let gateway = Server::gateway(&program, &folder)?;
-    SUITES.iter().try_for_each(|suite| suite.check(&folder.join(suite.name), &cases, &emulator.url, &gateway.url))
+    let gateways = Gateways::start(&program, &folder)?;
+    SUITES.iter().try_for_each(|suite| suite.check(&folder.join(suite.name), &cases, &emulator.url, &gateways))
+}
+
+/// The gateways that clients talk to.
+struct Gateways {
+    /// One where the client names the provider.
+    named: Server,
+    /// One for each provider that sends every name there: agents choose model names on their own.
+    routed: Vec<Server>,
+}
+
+impl Gateways {
+    fn start(program: &Path, folder: &Path) -> Result<Self> {
+        let routed = PROVIDERS.iter().map(|(_, model)| Server::gateway(program, folder, Some(model)));
+        Ok(Self { named: Server::gateway(program, folder, None)?, routed: routed.collect::<Result<_>>()? })
+    }
+
+    /// What a script needs to know of them, as JSON.
+    fn describe(&self) -> String {
+        let each = PROVIDERS.iter().zip(&self.routed);
+        let providers = each.map(|((provider, model), routed)| {
+            json!({"provider": provider, "model": model, "url": self.named.url, "routed": routed.url})
+        });
+        Value::from_iter(providers).to_string()
+    }
 }
 
 /// A running `polywire emulate` or `polywire serve`, which ends with this.
@@ -113,10 +147,11 @@ impl Server {
         Ok(started)
     }
 
-    /// A gateway that sees no keys, so that the emulator answers.
-    fn gateway(program: &Path, folder: &Path) -> Result<Self> {
+    /// A gateway that sees no keys, so that the emulator answers. `model` serves every name, if given.
+    fn gateway(program: &Path, folder: &Path, model: Option<&str>) -> Result<Self> {
         let mut command = Command::new(program);
         command.args(["serve", "--port", "0", "--store", "memory"]).env_clear().current_dir(folder);
+        command.args(model.map(|model| format!("--route=*={model}")));
         let (mut started, line) = Self::start(command.stderr(Stdio::null()))?;
         let url = line.trim().strip_prefix("listening on ").context("the gateway printed no address")?;
         url.clone_into(&mut started.url);
@@ -153,7 +188,7 @@ pub(crate) fn program() -> Result<PathBuf> {
 }
 
 impl Suite {
-    fn check(&self, folder: &Path, cases: &Path, emulator: &str, gateway: &str) -> Result<()> {
+    fn check(&self, folder: &Path, cases: &Path, emulator: &str, gateways: &Gateways) -> Result<()> {
         if let Err(error) = self.prepare(folder) {
             if std::env::var_os("CI").is_some() {
                 return Err(error.context(format!("the {} packages cannot be installed", self.name)));
@@ -165,23 +200,28 @@ impl Suite {
             self.run(folder, script, &cases.to_string_lossy())?;
         }
         self.run(folder, self.emulator_script, emulator)?;
-        self.gateway_script.map_or(Ok(()), |script| self.check_table(folder, script, gateway))
+        self.gateway_script.map_or(Ok(()), |script| self.check_table(folder, script, gateways))
     }
 
     /// Compares the table that a script prints with the documentation.
-    fn check_table(&self, folder: &Path, script: &str, url: &str) -> Result<()> {
+    fn check_table(&self, folder: &Path, script: &str, gateways: &Gateways) -> Result<()> {
         fs::copy(root().join("interop").join(script), folder.join(script))?;
         let mut command = Command::new((self.interpreter)(folder));
-        let output = command.arg(folder.join(script)).arg(url).current_dir(folder).stderr(Stdio::inherit()).output()?;
+        command.arg(folder.join(script)).arg(gateways.describe());
+        let output = command.current_dir(folder).stderr(Stdio::inherit()).output()?;
         let table = String::from_utf8_lossy(&output.stdout).into_owned();
         if !output.status.success() {
             bail!("`{script}` found clients that the gateway does not serve:\n{table}");
         }
-        let known = fs::read_to_string(root().join(TABLE))?;
-        if known.contains(table.trim()) {
+        let known = fs::read_to_string(root().join(TABLES))?;
+        let updated = with_table(&known, script, &table)
+            .with_context(|| format!("{TABLES} has no place `<!-- {script} -->` … `<!-- end -->` for a table"))?;
+        if updated == known {
             Ok(())
+        } else if std::env::var_os(BLESS).is_some() {
+            Ok(fs::write(root().join(TABLES), updated)?)
         } else {
-            bail!("{TABLE} does not have the table of `{script}`:\n{table}")
+            bail!("{TABLES} does not have the table of `{script}`; {BLESS}=1 rewrites it:\n{table}")
         }
     }
 
@@ -214,4 +254,12 @@ impl Suite {
         (self.install)(folder)?;
         Ok(fs::write(done, pins)?)
     }
+}
+
+/// The documentation with this table in the place of the script's.
+fn with_table(text: &str, script: &str, table: &str) -> Option<String> {
+    let begin = format!("<!-- {script} -->\n");
+    let (before, rest) = text.split_once(&begin)?;
+    let (_, after) = rest.split_once("<!-- end -->")?;
+    Some(format!("{before}{begin}{}\n<!-- end -->{after}", table.trim()))
 }

@@ -36,8 +36,19 @@ pub(crate) fn decide(request: &Request) -> Decision<'_> {
         },
         Some(Step::Say(text)) => Decision::Text(text),
         Some(Step::Repeat) => Decision::Text(last_result(request)),
-        Some(Step::Answer) => answer(request),
+        Some(Step::Answer) => answer_tool(request).map_or_else(|| answer(request), Decision::Call),
         None => tool(request).map_or_else(|| answer(request), Decision::Call),
+    }
+}
+
+/// The tool that stands for the answer where one must be called: the last of those, because callers that ask for structured output by
+/// a tool add it to a list that is there.
+fn answer_tool(request: &Request) -> Option<&Function> {
+    match request.tool_choice.as_ref().filter(|_| request.output.is_none())? {
+        ToolChoice::Required => functions(request).last(),
+        ToolChoice::Tool(name) => function(request, name),
+        ToolChoice::OneOf(names) => names.iter().rev().find_map(|name| function(request, name)),
+        ToolChoice::None | ToolChoice::Auto | ToolChoice::AnyOf(_) => None,
     }
 }
 

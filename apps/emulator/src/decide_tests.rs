@@ -81,3 +81,13 @@ fn a_schema_in_the_instructions_may_be_indented_and_follow_other_json() {
     }
     assert_eq!(schema_in(&Text { text: "{\"type\": \"text\"}".to_owned(), ..Text::default() }), None);
 }
+
+/// Structured output by a tool leaves a model no other way to answer.
+#[test]
+fn an_answer_where_a_tool_must_be_called_is_the_last_tool() {
+    let mut request = request(&["shell", "final"], Some(ToolChoice::Required));
+    request.messages = vec![Message::user("A town.\nemulate: answer")];
+    assert_eq!(called(&request).as_deref(), Some("final"));
+    request.tool_choice = None;
+    assert_eq!(called(&request), None, "it answers in words");
+}

@@ -37,12 +37,20 @@ pub(crate) struct Inbound {
     /// The beginning of the conversation.
     pub(crate) conversation: Bytes,
     pub(crate) previous_response: Option<String>,
+    pub(crate) thread: Thread,
     pub(crate) storage: Storage,
     pub(crate) on_loss: Option<ServeOnLoss>,
     pub(crate) report: ReportPlace,
     /// Headers that may be passed on.
     headers: Vec<(Protocol, HeaderName, HeaderValue)>,
     pub(crate) trace_parent: Option<HeaderValue>,
+}
+
+/// Whether the provider is to keep the conversation, as in `thread` of Anthropic Messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Thread {
+    AtProvider,
+    None,
 }
 
 /// Whether a response may be referred to later.
@@ -72,6 +80,8 @@ struct Head<'b> {
     store: Option<bool>,
     #[serde(borrow, default)]
     previous_response_id: Option<Cow<'b, str>>,
+    #[serde(borrow, default)]
+    thread: Option<&'b RawValue>,
     #[serde(borrow, default, alias = "input", alias = "contents")]
     messages: Option<&'b RawValue>,
 }
@@ -86,6 +96,8 @@ impl Inbound {
         let conversation = body.slice_ref(conversation.get(..CONVERSATION_BYTES).unwrap_or(conversation));
         let stream = generate.stream.unwrap_or(head.stream == Some(true));
         let previous_response = head.previous_response_id.map(Cow::into_owned).filter(|id| !id.is_empty());
+        let is_thread = generate.protocol == Protocol::AnthropicMessages && head.thread.is_some();
+        let thread = if is_thread { Thread::AtProvider } else { Thread::None };
         let storage = match (generate.protocol, head.store) {
             (Protocol::OpenAiResponses, None | Some(true)) => Storage::Stored,
             _ => Storage::NotStored,
@@ -115,6 +127,7 @@ impl Inbound {
             body: body.clone(),
             conversation,
             previous_response,
+            thread,
             storage,
             on_loss,
             report,

@@ -22,7 +22,7 @@ use crate::health::Outcome;
 use crate::inbound::{Inbound, ReportPlace, Storage};
 use crate::key::KeyLimits;
 use crate::reply::{self, HttpResponse};
-use crate::responses::continued;
+use crate::responses::{continued, conversation_elsewhere};
 use crate::routes::{Affinity, Resolved};
 use crate::settings::CacheScope;
 use crate::state::{Active, Shared};
@@ -153,28 +153,20 @@ impl Relay {
         Some(response)
     }
 
-    /// Puts the stored conversation in the place of `previous_response_id`. One that is not stored here is left to providers that store
-    /// responses themselves.
+    /// Puts the stored conversation in the place of `previous_response_id`. What is not stored here is left to providers of the caller's
+    /// protocol, which may store it themselves.
     fn continue_conversation(&mut self, models: Vec<Model>) -> Result<Vec<Model>, Box<WireError>> {
-        let Some(id) = self.inbound.previous_response.as_deref() else { return Ok(models) };
-        if let Some(before) = self.shared.responses.get(id, &self.key) {
+        let stored = self.inbound.previous_response.as_deref().and_then(|id| self.shared.responses.get(id, &self.key));
+        if let Some(before) = stored {
             let body = continued(&self.inbound.body, &before);
             let body = body.ok_or_else(|| Box::new(WireError::new(FaultKind::InvalidRequest, "`input` is invalid")))?;
             self.inbound.body = Bytes::from(body);
             return Ok(models);
         }
+        let Some(error) = conversation_elsewhere(&self.inbound) else { return Ok(models) };
         let native: Vec<Model> =
             models.into_iter().filter(|model| model.protocol() == self.inbound.protocol()).collect();
-        if native.is_empty() {
-            let message = format!(
-                "the previous response `{}` is not stored here; send the whole conversation in `input`",
-                id.chars().take(100).collect::<String>()
-            );
-            let error = WireError::new(FaultKind::InvalidRequest, message);
-            let code = Some("previous_response_not_found".to_owned());
-            return Err(Box::new(WireError { code, param: Some("previous_response_id".to_owned()), ..error }));
-        }
-        Ok(native)
+        if native.is_empty() { Err(error) } else { Ok(native) }
     }
 
     async fn serve(mut self, models: Vec<Model>, options: &TranslateOptions) -> HttpResponse {

@@ -4,8 +4,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use polywire::wire::{FaultKind, WireError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+use crate::inbound::{Inbound, Thread};
 
 /// Bytes of all conversations together.
 const MAX_BYTES: usize = 64 << 20;
@@ -85,6 +88,26 @@ impl Responses {
             self.order.retain(|known| known != id);
         }
     }
+}
+
+/// The error of a request whose conversation is only at a provider of the caller's protocol. Clients that get these codes send the whole
+/// conversation: without the error, a client that believes in a stored conversation goes on with its last message alone.
+pub(crate) fn conversation_elsewhere(inbound: &Inbound) -> Option<Box<WireError>> {
+    let refusal = |code: &str, param: &str, message: String, details: Option<Value>| {
+        let error = WireError::new(FaultKind::InvalidRequest, message);
+        Some(Box::new(WireError { code: Some(code.to_owned()), param: Some(param.to_owned()), details, ..error }))
+    };
+    if let Some(id) = inbound.previous_response.as_deref() {
+        let id: String = id.chars().take(100).collect();
+        let message =
+            format!("the previous response `{id}` is not stored here; send the whole conversation in `input`");
+        return refusal("previous_response_not_found", "previous_response_id", message, None);
+    }
+    if inbound.thread == Thread::AtProvider {
+        let message = "this model has no threads; send the whole conversation in `messages`".to_owned();
+        return refusal("thread_unsupported_request", "thread", message, Some(json!({"unsupported": ["thread"]})));
+    }
+    None
 }
 
 #[derive(serde::Deserialize)]

@@ -197,6 +197,20 @@ async fn r_g1_a_stored_response_continues_with_any_provider() {
     assert_eq!(get(&gateway, &format!("/v1/responses/{}", response_id(&private))).await.status, 404);
 }
 
+/// `toolRunner` of Anthropic's SDK for Node starts a thread and then sends only new messages, unless it is told that there are none.
+#[tokio::test]
+async fn r_g1_threads_are_refused_where_no_provider_keeps_them() {
+    let gateway = gateway("").await;
+    for model in ["gpt-4o", "gemini-2.5-flash"] {
+        let body = json!({"model": model, "max_tokens": 9, "thread": {"type": "create"},
+            "messages": [{"role": "user", "content": "Hello?"}]});
+        let refused = post(&gateway, "/v1/messages", &body).await;
+        let details = &refused.json()["error"]["details"];
+        assert_eq!((refused.status, &details["error_code"]), (400, &json!("thread_unsupported_request")), "{details}");
+        assert_eq!(details["unsupported"], json!(["thread"]));
+    }
+}
+
 /// The id of a response, whole or streamed.
 fn response_id(answer: &Answer) -> String {
     let json = match answer.text.lines().find_map(|line| line.strip_prefix("data: ")) {
