@@ -129,7 +129,7 @@ impl Gateways {
         let providers = each.map(|((provider, model), routed)| {
             json!({"provider": provider, "model": model, "url": self.named.url, "routed": routed.url})
         });
-        Value::from_iter(providers).to_string()
+        providers.collect::<Value>().to_string()
     }
 }
 
