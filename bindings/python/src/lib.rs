@@ -18,11 +18,12 @@ mod _polywire {
     use crate::records::{Change, Fault, Repair, Violation};
     #[pymodule_export]
     use crate::schema::{
-        NativeFitted, NativeTools, check, check_tools, fit, fit_tools, read_schema, to_json, validate,
+        NativeFitted, NativeTools, accept, check, check_tools, fit, fit_tools, read_schema, to_json,
     };
     #[pymodule_export]
     use crate::translation::{
-        NativeEmulator, NativeTranslation, NativeTranslationStream, dialects, misbehaviours, models, plan,
+        NativeEmulator, NativeTranslation, NativeTranslationStream, dialects, misbehaviours, model_dialects,
+        models, plan,
     };
 
     #[pymodule_export]

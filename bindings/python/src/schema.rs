@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::convert::{Json, to_python, to_value};
 use crate::error::OrRaise as _;
-use crate::records::{Change, Fault, Violation, list};
+use crate::records::{Change, Violation, list};
 
 /// A schema fitted to a dialect, and its conversions.
 #[pyclass(frozen, module = "polywire._polywire")]
@@ -124,11 +124,11 @@ pub(crate) fn to_json(py: Python<'_>, value: Json) -> String {
     py.detach(|| value.0.to_string())
 }
 
-/// Why a schema does not accept a value.
+/// Raises the error of a value that a schema does not accept.
 #[pyfunction]
-pub(crate) fn validate(py: Python<'_>, value: Json, schema: Json) -> PyResult<Vec<Fault>> {
-    let faults = py.detach(|| shared::validate(&value.0, &schema.0)).or_raise(py)?;
-    Ok(list(&faults, Fault))
+pub(crate) fn accept(py: Python<'_>, value: Json, schema: Json) -> PyResult<()> {
+    py.detach(|| shared::accept(value.0, &schema.0)).or_raise(py)?;
+    Ok(())
 }
 
 /// A fitted tool list, and the way back of calls.

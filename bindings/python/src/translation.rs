@@ -147,6 +147,12 @@ pub(crate) fn dialects(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 }
 
 #[pyfunction]
+pub(crate) fn model_dialects<'py>(py: Python<'py>, model: &str) -> PyResult<Bound<'py, PyAny>> {
+    let slots = py.detach(|| shared::model_dialects(model)).or_raise(py)?;
+    to_python(py, &slots)
+}
+
+#[pyfunction]
 pub(crate) fn misbehaviours(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     to_python(py, &Value::Array(py.detach(shared::misbehaviours)))
 }

@@ -59,11 +59,6 @@ pub fn parse(text: &str, schema: Option<&Schema>, options: &ReadOptions) -> Pars
     }
 }
 
-/// Why a schema does not accept a value; empty if it does.
-pub fn validate(value: &Value, schema: &Value) -> Result<Vec<Fault>, Error> {
-    Ok(answer::validate(value, schema)?)
-}
-
 /// The text must grow by 1/64 before a partial value is made again, so that all of them together cost what the text costs.
 const STEP: usize = 64;
 

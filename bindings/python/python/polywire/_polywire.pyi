@@ -21,12 +21,14 @@ __all__ = [
     "Repair",
     "Reply",
     "Violation",
+    "accept",
     "check",
     "check_tools",
     "dialects",
     "fit",
     "fit_tools",
     "misbehaviours",
+    "model_dialects",
     "models",
     "parse",
     "plan",
@@ -34,7 +36,6 @@ __all__ = [
     "run_command",
     "shutdown",
     "to_json",
-    "validate",
 ]
 
 VERSION: str
@@ -343,8 +344,8 @@ def read_schema(text: str) -> Any:
 def to_json(value: object) -> str:
     """The JSON text of a value."""
 
-def validate(value: object, schema: Mapping[str, Any]) -> list[Fault]:
-    """Why a schema does not accept a value."""
+def accept(value: object, schema: Mapping[str, Any]) -> None:
+    """Raises the error of a value that a schema does not accept."""
 
 def fit_tools(
     tools: object, ids: Sequence[str], options: dict[str, Any] | None = None
@@ -356,6 +357,7 @@ def plan(
 ) -> dict[str, Any]: ...
 def models(provider: str | None = None) -> list[dict[str, Any]]: ...
 def dialects() -> list[dict[str, Any]]: ...
+def model_dialects(model: str) -> dict[str, Any]: ...
 def misbehaviours() -> list[dict[str, str]]: ...
 def run_command(arguments: Sequence[str]) -> int:
     """Runs the command; the first argument is the name of the program."""

@@ -44,9 +44,7 @@ class Described(Generic[T]):
             import json
 
             value = json.loads(text)
-            faults = native.validate(value, self.schema)
-            if faults:
-                raise invalid(faults)
+            native.accept(value, self.schema)
             return cast("T", value)
         from pydantic import ValidationError
 
