@@ -11,6 +11,7 @@ mod metadata;
 mod packages;
 mod page;
 mod public_api;
+mod python;
 mod steps;
 mod tidy;
 mod tools;

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, TypedDict
+from typing import Any
 
 import polywire as pw
 import pytest
 from pydantic import BaseModel, TypeAdapter
+from typing_extensions import TypedDict
 
 from shapes import OWN, Dog, Registration
 
