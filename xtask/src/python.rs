@@ -37,7 +37,9 @@ pub(crate) fn check() -> Result<()> {
     let mut pytest = environment.module("pytest", &folder);
     pytest.arg("-c").arg(&config).arg("--rootdir").arg(root().join(PACKAGE)).args(["-p", "no:cacheprovider"]);
     succeed(pytest.arg(&tests).env("POLYWIRE_CASES", &cases).env("PYTHONDONTWRITEBYTECODE", "1"))?;
-    succeed(environment.module("pyright", &folder).args(["--verifytypes", "polywire", "--ignoreexternal"]))?;
+    let mut pyright = environment.module("pyright", &folder);
+    pyright.arg("--pythonpath").arg(environment.python()).args(["--verifytypes", "polywire", "--ignoreexternal"]);
+    succeed(&mut pyright)?;
     succeed(environment.module("mypy.stubtest", &folder).arg("polywire._polywire"))?;
     environment.check_reference(&folder)
 }
@@ -120,10 +122,13 @@ impl Environment {
         Ok(())
     }
 
+    fn python(&self) -> PathBuf {
+        self.folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+    }
+
     /// A module of the environment, run in a folder.
     fn module(&self, name: &str, folder: &Path) -> Command {
-        let python = self.folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-        let mut command = Command::new(python);
+        let mut command = Command::new(self.python());
         command.args(["-m", name]).current_dir(folder).env("VIRTUAL_ENV", &self.folder);
         command
     }

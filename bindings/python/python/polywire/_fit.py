@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypedDict, TypeVar, overload
 
 from . import _polywire as native
@@ -135,24 +136,14 @@ def check(
     return native.check(describe(schema).schema, _ids(ids), dict(options) if options else None, ignored)
 
 
-class Call(Generic[T]):
+@dataclass
+class Call:
     """A call of a tool: its name and its arguments."""
 
-    __slots__ = ("arguments", "name")
-
-    def __init__(self, name: str, arguments: T) -> None:
-        self.name = name
-        """The name of the tool."""
-        self.arguments = arguments
-        """The arguments."""
-
-    def __repr__(self) -> str:
-        return f"Call(name={self.name!r}, arguments={self.arguments!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Call) and (self.name, self.arguments) == (other.name, other.arguments)
-
-    __hash__ = None  # type: ignore[assignment]
+    name: str
+    """The name of the tool."""
+    arguments: Any
+    """The arguments."""
 
 
 class FittedTools:
@@ -185,11 +176,11 @@ class FittedTools:
         """The fitted schema of one of your tools, and whether it is strict."""
         return self._inner.schema(name)
 
-    def decode(self, name: str, arguments: object) -> Call[Any]:
+    def decode(self, name: str, arguments: object) -> Call:
         """A call by the model in your name and schema. Arguments may be JSON text; its mistakes are repaired."""
         return Call(*self._inner.decode(name, arguments))
 
-    def encode(self, name: str, arguments: object) -> Call[Any]:
+    def encode(self, name: str, arguments: object) -> Call:
         """A call in your name and schema as the model would have made it."""
         return Call(*self._inner.encode(name, arguments))
 
