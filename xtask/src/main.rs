@@ -3,7 +3,9 @@
 
 mod bench;
 mod bless;
+mod built;
 mod dist;
+mod docs;
 mod fitting;
 mod generated;
 mod interop;

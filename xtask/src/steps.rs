@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::tools::{cargo_tool, install_debian_packages};
-use crate::{generated, interop, layering, packages, page, public_api, say, tidy};
+use crate::{docs, generated, interop, layering, packages, page, public_api, say, tidy};
 
 /// One check.
 pub(crate) struct Step {
@@ -30,13 +30,13 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "test", run: test },
     Step { name: "features", run: packages::features },
     Step { name: "msrv", run: packages::msrv },
-    Step { name: "examples", run: packages::examples },
     Step { name: "interop", run: interop::check },
     Step { name: "page", run: page::check },
     Step { name: "fuzz", run: fuzz },
     Step { name: "doc", run: document },
     Step { name: "public-api", run: public_api::check },
     Step { name: "generated", run: generated::check },
+    Step { name: "docs", run: docs::check },
     Step { name: "deny", run: deny },
 ];
 
