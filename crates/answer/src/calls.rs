@@ -130,7 +130,7 @@ fn written_calls(text: &str, options: &Options) -> Option<(Vec<Call>, Vec<Repair
         return None;
     }
     let mut calls = Vec::new();
-    let found = find(text, options, Trial::Open);
+    let found = find(text, options, Trial::Open, None);
     let mut others: Vec<Range<usize>> = found.unread.into_iter().collect();
     for candidate in found.candidates {
         let span = candidate.span.clone();

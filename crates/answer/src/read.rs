@@ -303,7 +303,7 @@ fn best(text: &str, schema: &Schema, options: &ReadOptions, budget: &Budget) -> 
     let salvage = options.salvage.of_known();
     // Finding values reads every byte a few times; a budget that is spent here is noticed by the first plan.
     let _ = budget.spend(text.len() / 16);
-    let mut page = Page::new(text, &salvage);
+    let mut page = Page::new(text, &salvage, Some(&schema.shapes));
     let quoted = page.quoted();
     let mut cheapest: Vec<(Reading<'_>, Coercer<'_>)> = Vec::new();
     for mut reading in page.readings(quoted.as_ref(), schema, &salvage) {

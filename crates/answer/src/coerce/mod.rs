@@ -399,7 +399,7 @@ impl<'a> Coercer<'a> {
             Stage::Arriving => Options::partial(),
         };
         let mut found = if text.trim_start().starts_with(['{', '[']) {
-            find(&text, &options, Trial::Open).candidates
+            find(&text, &options, Trial::Open, None).candidates
         } else {
             Vec::new()
         };

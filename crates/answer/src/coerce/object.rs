@@ -136,6 +136,10 @@ impl Coercer<'_> {
             return Ok(Some(Member { key, from: From::Value(default), repair: Some(RepairKind::DefaultApplied) }));
         }
         let nullable = self.shapes.takes_null(field.shape);
+        if self.stage == Stage::Whole {
+            // Nothing is invented: what the schema requires and the text lacks is a fault.
+            return if field.required { Err(()) } else { Ok(None) };
+        }
         let empty = |value: Value, kind: RepairKind| {
             Ok(Some(Member {
                 key: Key::Named(field.name.clone()),
@@ -143,20 +147,13 @@ impl Coercer<'_> {
                 repair: Some(kind),
             }))
         };
-        match (field.required, self.stage) {
-            (_, _) if nullable => empty(Value::Null, RepairKind::NullAbsent),
-            (true, Stage::Arriving) if self.shapes.takes(field.shape, Types::ARRAY, 2) => {
+        match field.required {
+            _ if nullable => empty(Value::Null, RepairKind::NullAbsent),
+            true if self.shapes.takes(field.shape, Types::ARRAY, 2) => {
                 empty(Value::Array(Vec::new()), RepairKind::EmptyApplied)
             }
-            (true, Stage::Arriving) => empty(Value::Null, RepairKind::NullAbsent),
-            (true, Stage::Whole)
-                if self.shapes.takes(field.shape, Types::ARRAY, 1)
-                    && !self.shapes.takes(field.shape, Types::STRING, 8) =>
-            {
-                empty(Value::Array(Vec::new()), RepairKind::EmptyApplied)
-            }
-            (true, Stage::Whole) => Err(()),
-            (false, _) => Ok(None),
+            true => empty(Value::Null, RepairKind::NullAbsent),
+            false => Ok(None),
         }
     }
 

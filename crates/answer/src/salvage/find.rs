@@ -7,14 +7,19 @@ use serde_json::Value;
 use super::Trial;
 use super::edge::Place;
 use super::parser::{Noted, Outcome, Parser};
+use super::search::{Explained, explain};
 use super::source::{End, KeyLike, Source, key_like};
 use super::strict::{self, Strict};
 use crate::options::{BareText, Options};
 use crate::repair::RepairKind;
+use crate::shape::Shapes;
 use crate::tree::{Id, Kind, Notation, Tree};
 
 /// Maximum values that are read.
 pub(crate) const MAX_CANDIDATES: usize = 64;
+
+/// Bytes of a value for which the cheapest reading is searched; a longer one is read in one pass.
+const MAX_SEARCHED: usize = 24 << 10;
 
 /// Tags around a model's reasoning.
 pub(crate) const THINKING: &[&str] = &["think", "thinking", "thought", "reasoning", "reflection", "scratchpad"];
@@ -22,6 +27,8 @@ pub(crate) const THINKING: &[&str] = &["think", "thinking", "thought", "reasonin
 /// A value that was found.
 pub(crate) struct Candidate {
     pub(crate) content: Content,
+    /// Other readings of it, the likelier ones first.
+    pub(crate) others: Vec<Mended>,
     pub(crate) span: Range<usize>,
     pub(crate) whence: Whence,
 }
@@ -47,6 +54,24 @@ pub(crate) struct Mended {
     pub(crate) tree: Tree,
     pub(crate) root: Id,
     pub(crate) noted: Vec<Noted>,
+}
+
+impl Mended {
+    /// Whether it was read with liberties that another reading might do without.
+    fn is_doubtful(&self) -> bool {
+        let is_certain = |noted: &Noted| {
+            matches!(
+                noted.kind,
+                RepairKind::Comment
+                    | RepairKind::Literal
+                    | RepairKind::NumberForm
+                    | RepairKind::Control
+                    | RepairKind::Fence
+                    | RepairKind::Ellipsis
+            )
+        };
+        !self.noted.iter().all(is_certain)
+    }
 }
 
 impl Candidate {
@@ -101,13 +126,15 @@ pub(crate) struct Found {
 }
 
 /// Finds lists and objects.
-pub(crate) fn find(text: &str, options: &Options, trial: Trial) -> Found {
+pub(crate) fn find(text: &str, options: &Options, trial: Trial, shapes: Option<&Shapes>) -> Found {
     let mut finder = Finder {
         text,
         options,
+        shapes,
         found: Found { thinking: thinking(text), ..Found::default() },
         first_word: text.len() - text.trim_start().len(),
         budget: text.len() * 8 + 4096,
+        search_budget: MAX_SEARCHED,
         strict_budget: if trial == Trial::Failed { 0 } else { text.len() * 2 + 4096 },
     };
     finder.search();
@@ -117,12 +144,16 @@ pub(crate) fn find(text: &str, options: &Options, trial: Trial) -> Found {
 struct Finder<'t> {
     text: &'t str,
     options: &'t Options,
+    /// What the value should be like.
+    shapes: Option<&'t Shapes>,
     found: Found,
     /// Where the text begins that is no white space.
     first_word: usize,
     /// Bytes that may still be read, so that the whole search stays linear.
     budget: usize,
     strict_budget: usize,
+    /// Bytes of values that may still be searched for a cheaper reading.
+    search_budget: usize,
 }
 
 impl Finder<'_> {
@@ -172,23 +203,50 @@ impl Finder<'_> {
         if self.strict_budget > 0 {
             match strict::read(text.get(place..)?) {
                 Strict::Value(value, length) if !self.goes_on(place + length) => {
-                    return Some(Candidate { content: Content::Strict(value), span: place..place + length, whence });
+                    let span = place..place + length;
+                    return Some(Candidate { content: Content::Strict(value), others: Vec::new(), span, whence });
                 }
                 Strict::Value(..) => {}
                 Strict::Cut => self.strict_budget = 0,
                 Strict::No => self.strict_budget = self.strict_budget.saturating_sub((limit - place) / 4),
             }
         }
+        let mut limit = text;
         let mut candidate = self.mend(text, place, whence)?;
         if !candidate.is_complete() && fence == Whence::Fence && self.budget > 0 {
             // The fence may be what ended, not the text.
             let fence = text.get(place..).and_then(|rest| rest.find("\n```").or_else(|| rest.rfind("```")));
             let inside = fence.and_then(|fence| text.get(..place + fence));
-            if let Some(shorter) = inside.and_then(|inside| self.mend(inside, place, whence)) {
+            if let Some((inside, shorter)) = inside.and_then(|inside| Some((inside, self.mend(inside, place, whence)?))) {
                 candidate = shorter;
+                limit = inside;
             }
         }
+        self.search_for_better(limit, &mut candidate);
         Some(candidate)
+    }
+
+    /// Replaces a doubtful reading by the cheapest one.
+    fn search_for_better(&mut self, text: &str, candidate: &mut Candidate) {
+        let Range { start, end } = candidate.span;
+        let Content::Mended(mended) = &candidate.content else { return };
+        let is_wanted = self.shapes.is_some() || mended.is_doubtful();
+        if self.options.arriving || !is_wanted || end - start > MAX_SEARCHED || self.search_budget == 0 {
+            return;
+        }
+        self.search_budget = self.search_budget.saturating_sub(end - start);
+        let mut readings = explain(text, start, self.options, self.shapes).into_iter();
+        let Some(best) = readings.next() else { return };
+        let is_tied = |other: &Explained| other.extra == 0;
+        let mut others: Vec<Explained> = readings.collect();
+        let ambiguous = others.first().is_some_and(is_tied);
+        candidate.span.end = best.end.max(start + 1);
+        let mut mended = best.mended;
+        if ambiguous {
+            mended.noted.push(Noted { kind: RepairKind::Ambiguous, node: None, span: candidate.span.clone() });
+        }
+        candidate.content = Content::Mended(Box::new(mended));
+        candidate.others = others.drain(..).map(|other| other.mended).collect();
     }
 
     /// Whether an object goes on though it was closed.
@@ -217,7 +275,8 @@ impl Finder<'_> {
         if is_junk(&mended.tree, root, &mended.noted, in_prose) {
             return None;
         }
-        Some(Candidate { content: Content::Mended(Box::new(mended)), span: place..end, whence })
+        let content = Content::Mended(Box::new(mended));
+        Some(Candidate { content, others: Vec::new(), span: place..end, whence })
     }
 }
 
@@ -304,7 +363,8 @@ pub(crate) fn find_scalar(text: &str, found: &Found, options: &Options) -> Optio
     let mended = Mended { tree: parser.tree, root: parser.root?, noted: parser.noted };
     let fine = rest_is_noise(&source, behind) && scalar_is_sound(&mended, inner.get(start..)?, options);
     let whence = if end < text.len() { Whence::Fence } else { Whence::Plain };
-    fine.then(|| Candidate { content: Content::Mended(Box::new(mended)), span: start..behind, whence })
+    let content = Content::Mended(Box::new(mended));
+    fine.then(|| Candidate { content, others: Vec::new(), span: start..behind, whence })
 }
 
 /// The JSON text that a text is: as a whole, behind the thinking, or inside a fence.
@@ -330,7 +390,8 @@ fn quoted_at(text: &str, place: Range<usize>, whence: Whence) -> Option<Candidat
     let start = place.start + inner.len() - inner.trim_start().len();
     match strict::read(quoted) {
         Strict::Value(value @ Value::String(_), length) if length == quoted.len() => {
-            Some(Candidate { content: Content::Strict(value), span: start..start + length, whence })
+            let span = start..start + length;
+            Some(Candidate { content: Content::Strict(value), others: Vec::new(), span, whence })
         }
         Strict::Value(..) | Strict::Cut | Strict::No => None,
     }

@@ -15,7 +15,7 @@ pub(crate) enum End {
 }
 
 /// The families of quotes. A text that one of a family opens is closed by one of the same family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Quote {
     Double,
     Single,

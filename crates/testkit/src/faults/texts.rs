@@ -110,6 +110,10 @@ fn with_quotes(text: &str, dice: &mut Dice) -> Option<String> {
     let first = dice.below(words.len());
     let last = (first + 1 + dice.below(3)).min(words.len());
     let picked = words.get(first..last).filter(|picked| picked.iter().all(clean))?;
+    if first == 0 && last == words.len() {
+        // Quotes around all of it are doubled ones.
+        return None;
+    }
     let phrase = picked.join(" ");
     let (core, rest) = match phrase.strip_suffix(['.', ',']) {
         Some(core) if dice.one_in(2) => (core, phrase.get(core.len()..)?),

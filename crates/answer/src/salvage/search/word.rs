@@ -1,0 +1,231 @@
+//! What stands without quotes: literals, numbers, words, and keys.
+
+use super::text::is_name_byte;
+use super::{BareScan, Container, Event, Last, Mode, NONE, Search, State, cost};
+use crate::options::CutKey;
+use crate::repair::RepairKind;
+use crate::salvage::edge::{Around, Place};
+use crate::salvage::source::{Quote, is_word_byte};
+use crate::salvage::words::{classify, number_end};
+use crate::tree::Kind;
+
+impl Search<'_> {
+    /// Looks for the next place where a value without quotes may end.
+    pub(super) fn scan_bare(&mut self, state: State, scan: BareScan) {
+        let start = scan.start;
+        let fresh = state.place == start;
+        if fresh {
+            self.scan_token(state, start);
+        }
+        let container = self.container(&state);
+        let mut at = if fresh { start } else { state.place };
+        let mut depth = 0_usize;
+        while !self.source.is_end(at) {
+            let byte = self.source.at(at);
+            match byte {
+                b'(' | b'{' | b'[' if at > start => depth += 1,
+                b')' | b'}' | b']' if depth > 0 => depth -= 1,
+                b'}' | b']' => return self.end_words(state, start, at),
+                b')' if container == Some(Container::Paren) => return self.end_words(state, start, at),
+                b';' | b'<' if at > start && depth == 0 && (byte == b';' || self.source.at(at + 1) == b'/') => {
+                    return self.end_words(state, start, at);
+                }
+                b',' | b'\n' if depth == 0 && at > start => {
+                    self.end_words(state, start, at);
+                    let price = if byte == b',' { cost::BARE_COMMA } else { cost::BARE_LINE };
+                    self.go_on(state, scan, at + 1, price);
+                    return;
+                }
+                b'/' if at > start && self.source.is_comment(at) && self.source.at(at - 1).is_ascii_whitespace() => {
+                    return self.end_words(state, start, at);
+                }
+                b'`' if self.source.is_fence(at) => return self.end_words(state, start, at),
+                b'\\' if at > start && matches!(self.source.at(at + 1), b'"') => return self.end_words(state, start, at),
+                b' ' if depth == 0 && self.source.peek_word_colon(at + 1).is_some() => {
+                    // A key may follow without a comma.
+                    self.end_words(state, start, at);
+                }
+                b'"' | b'\'' | 0xe2 if depth == 0 && at > start => {
+                    if let Some((quote, length)) = self.source.quote_at(at) {
+                        let letter = |place: usize| is_word_byte(self.source.at(place));
+                        if quote != Quote::Double && letter(at - 1) && letter(at + length) {
+                            at += length;
+                            continue;
+                        }
+                        self.end_at_quote(state, start, at, length);
+                        self.go_on(state, scan, at + length, cost::STRUCTURAL_INNER_QUOTE);
+                        return;
+                    }
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        self.end_words(state, start, self.source.len());
+    }
+
+    fn go_on(&mut self, state: State, scan: BareScan, place: usize, cost: u32) {
+        self.push(State { place, mode: Mode::Bare(scan), cost: state.cost + cost, ..state });
+    }
+
+    /// A number or literal, which white space ends.
+    fn scan_token(&mut self, state: State, start: usize) {
+        let place = match self.container(&state) {
+            Some(Container::Object) => Place::Member,
+            Some(_) => Place::Item,
+            None => Place::Top,
+        };
+        let around = Around { place, lists: 1, objects: 1, parens: 1 };
+        if let Some(end) = number_end(&self.source, start, around) {
+            self.end_word(state, start, end);
+        }
+        let mut end = start;
+        while end < start + 24 && is_word_byte(self.source.at(end)) {
+            end += 1;
+        }
+        let word = self.source.slice(start, end);
+        let behind = self.source.at(end);
+        let separated = behind.is_ascii_whitespace() || behind == b'"' || behind == b'/';
+        if !word.is_empty() && separated && !matches!(classify(word, self.options, false).kind, Kind::Text(_)) {
+            self.end_word(state, start, end);
+        }
+    }
+
+    /// A scalar of one word.
+    fn end_word(&mut self, mut state: State, start: usize, end: usize) {
+        let word = self.source.slice(start, end);
+        let read = classify(word, self.options, false);
+        state.cost += match read.repair {
+            None => 0,
+            Some(RepairKind::Literal) => cost::OTHER_LITERAL,
+            Some(RepairKind::Bare) => cost::BARE_WORD,
+            Some(_) => cost::OTHER_NUMBER,
+        };
+        state.cost += self.guide.scalar_cost(state.child, &read.kind);
+        state.place = end;
+        self.add(&mut state, Event::Word { start, end, cut: false });
+        self.value_read(state, Last::Other);
+    }
+
+    /// Words up to a delimiter.
+    fn end_words(&mut self, mut state: State, start: usize, at: usize) {
+        let raw = self.source.slice(start, at);
+        let words = raw.trim_end();
+        if words.is_empty() {
+            return;
+        }
+        let is_cut = self.source.is_end(at);
+        let end = start + words.len();
+        state.place = at;
+        let read = classify(words, self.options, is_cut);
+        state.cost += match read.repair {
+            None => 0,
+            Some(RepairKind::Literal) => cost::OTHER_LITERAL,
+            Some(RepairKind::Bare) if words.contains(char::is_whitespace) || !words.bytes().all(is_name_byte) => {
+                cost::BARE_WORDS
+            }
+            Some(RepairKind::Bare) => cost::BARE_WORD,
+            Some(_) => cost::OTHER_NUMBER,
+        };
+        state.cost += self.guide.scalar_cost(state.child, &read.kind);
+        let last = if matches!(read.kind, Kind::Text(_)) { Last::Text } else { Last::Other };
+        self.add(&mut state, Event::Word { start, end, cut: is_cut });
+        self.value_read(state, last);
+    }
+
+    /// A quote inside words: it closes a string whose opening quote is missing, or opens what follows.
+    fn end_at_quote(&mut self, state: State, start: usize, at: usize, length: usize) {
+        let words = self.source.slice(start, at);
+        let mut closed = state;
+        closed.place = at + length;
+        closed.cost += cost::MISSING_QUOTE - 2;
+        if !self.guide.is_blind() {
+            closed.cost += self.guide.scalar_cost(state.child, &Kind::Text(words.to_owned()));
+        }
+        self.add(&mut closed, Event::Words { start, end: at, lost_quote: true });
+        self.value_read(closed, Last::Text);
+        if words.ends_with(char::is_whitespace) {
+            self.end_words(state, start, at);
+        }
+    }
+
+    /// A key without quotes, or without the first one.
+    pub(super) fn bare_key(&mut self, state: State) {
+        let start = state.place;
+        let mut at = start;
+        while !self.source.is_end(at) && at < start + 256 {
+            let byte = self.source.at(at);
+            let ends = matches!(byte, b':' | b',' | b'}' | b'{' | b'[' | b']' | b'\n' | b'=' | b'(' | b';')
+                || (matches!(byte, b'"' | b'\'' | b'\\' | 0xe2) && self.source.quote_at(at + usize::from(byte == b'\\')).is_some());
+            if ends {
+                break;
+            }
+            at += 1;
+        }
+        let raw = self.source.slice(start, at);
+        let key = raw.trim_end();
+        let next = self.source.peek_space(at);
+        let mut read = state;
+        let span = (start, start + key.len());
+        let price = if key.bytes().all(is_name_byte) { cost::BARE_KEY } else { cost::BARE_WORDS_KEY };
+        let event = Event::Key { raw: span, span, written: None };
+        if self.source.is_end(at) {
+            return self.cut_key(state, span, event, key);
+        }
+        if !key.is_empty() {
+            if let Some((_, length)) = self.source.quote_at(at) {
+                // The opening quote is missing.
+                if raw.len() == key.len() {
+                    let mut closed = state;
+                    closed.cost += cost::MISSING_QUOTE - 3;
+                    closed.place = at + length;
+                    self.key_read(closed, key.to_owned(), event);
+                }
+                if key.bytes().all(is_name_byte) && self.source.at(self.source.peek_space(at + length)) != b':' {
+                    read.cost += price;
+                    read.place = at;
+                    self.key_read(read, key.to_owned(), event);
+                }
+            } else if matches!(self.source.at(next), b':' | b'=') {
+                read.cost += price;
+                read.place = at;
+                self.key_read(read, key.to_owned(), event);
+            } else if let Some(word) = key.split_whitespace().next().filter(|word| word.bytes().all(is_name_byte)) {
+                // The colon may be missing, too.
+                let end = start + word.len();
+                read.cost += price;
+                read.place = end;
+                let (raw, word) = ((start, end), word.to_owned());
+                if end < at || matches!(self.source.at(at), b'{' | b'[') {
+                    self.key_read(read, word, Event::Key { raw, span: raw, written: None });
+                }
+            }
+        }
+        // Words between members belong to nobody.
+        let end = if at == start { start + self.source.char_at(start).map_or(1, char::len_utf8) } else { at };
+        let mut dropped = state;
+        let length = u32::try_from(end - start).unwrap_or(u32::MAX).min(60) / 4;
+        self.note(&mut dropped, RepairKind::Dropped, start..end, cost::JUNK + length);
+        dropped.place = end;
+        self.push(dropped);
+    }
+
+    /// The text ends inside a key.
+    fn cut_key(&mut self, mut state: State, span: (usize, usize), event: Event, key: &str) {
+        let is_only = self.frame(state.frame).is_some_and(|frame| frame.depth == 1 && frame.keys == NONE);
+        let keeps = match self.options.cut_key {
+            CutKey::Keep => true,
+            CutKey::Drop => false,
+            CutKey::KeepOnly => is_only,
+        };
+        state.place = self.source.len();
+        if keeps && !key.is_empty() && key.bytes().all(is_word_byte) {
+            state.cost += cost::BARE_KEY;
+            self.key_read(state, key.to_owned(), event);
+            return;
+        }
+        self.note(&mut state, RepairKind::Dropped, span.0..span.1, cost::END_OF_TEXT);
+        state.mode = Mode::After;
+        self.end_of_text(state);
+    }
+}
