@@ -55,7 +55,10 @@ impl Coercer<'_> {
         let children: Vec<Id> = self.tree.children(id).collect();
         for child in children {
             let key = self.tree.get(child).and_then(|node| node.key.as_deref()).unwrap_or_default();
-            let member = match wanted.field(key).filter(|(index, exact)| *exact || !seen.contains(index)) {
+            // A key that differs by white space is another one where others are allowed.
+            let is_other = wanted.others != Others::Refused && key.trim() != key;
+            let field = wanted.field(key).filter(|(index, exact)| *exact || !(is_other || seen.contains(index)));
+            let member = match field {
                 Some((index, exact)) => {
                     seen.insert(index);
                     wanted.fields.get(index).map(|field| self.matched(child, field, exact))

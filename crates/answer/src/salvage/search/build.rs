@@ -107,7 +107,7 @@ impl Search<'_> {
                         for kind in repairs {
                             builder.note(kind, at, span);
                         }
-                        if key.trim() == key { key } else { key.trim_end().to_owned() }
+                        key
                     }
                     None => {
                         builder.note(RepairKind::Bare, at, span);

@@ -4,6 +4,8 @@
 pub(super) const COMMENT: u32 = 2;
 pub(super) const ELLIPSIS: u32 = 2;
 pub(super) const EXTRA_COMMA: u32 = 4;
+/// A comma in front of everything.
+pub(super) const FIRST_COMMA: u32 = 9;
 pub(super) const MISSING_COMMA: u32 = 8;
 /// The line break between two values separates them.
 pub(super) const COMMA_BY_LINE: u32 = 5;
@@ -17,17 +19,22 @@ pub(super) const ESCAPED_QUOTE: u32 = 2;
 pub(super) const STRAY_QUOTE: u32 = 7;
 /// A quote that stands as quotes in prose do.
 pub(super) const INNER_QUOTE: u32 = 4;
+pub(super) const INNER_QUOTE_BEFORE_COMMA: u32 = 6;
 /// A quote inside a string that could as well be one of the value's own.
 pub(super) const STRUCTURAL_INNER_QUOTE: u32 = 8;
 /// Quotes in prose come in pairs.
-pub(super) const ODD_QUOTES: u32 = 5;
+pub(super) const ODD_QUOTES: u32 = 7;
 pub(super) const MISSING_QUOTE: u32 = 12;
 /// A bracket that is open at the end of a string.
 pub(super) const OPEN_INSIDE: u32 = 4;
 pub(super) const BARE_KEY: u32 = 3;
 pub(super) const BARE_WORDS_KEY: u32 = 9;
 pub(super) const BARE_WORD: u32 = 5;
-pub(super) const BARE_WORDS: u32 = 8;
+pub(super) const BARE_WORDS: u32 = 9;
+/// Words that begin as a number or literal does.
+pub(super) const BARE_SCALAR_WORDS: u32 = 4;
+/// A bracket inside words.
+pub(super) const BARE_BRACKET: u32 = 8;
 pub(super) const BARE_COMMA: u32 = 7;
 pub(super) const BARE_LINE: u32 = 6;
 pub(super) const OTHER_LITERAL: u32 = 1;
@@ -49,9 +56,13 @@ pub(super) const REPEATED_KEY: u32 = 14;
 pub(super) const STRANGE_KEY: u32 = 6;
 pub(super) const JOINED: u32 = 2;
 pub(super) const REOPENED: u32 = 10;
-pub(super) const MISSING_OPENER: u32 = 10;
-/// What follows the value belongs to it.
+pub(super) const MISSING_OPENER: u32 = 13;
+/// What follows the value belongs to it: the more of it, the likelier.
 pub(super) const VALUE_GOES_ON: u32 = 18;
+pub(super) const BYTES_GOING_ON: usize = 6;
+pub(super) const MAX_GOING_ON: u32 = 100;
+/// A liberty that was taken before: who writes one key without quotes writes all keys so.
+pub(super) const REPEATED: u32 = 4;
 
 pub(super) const KEY_SPELLING: u32 = 1;
 pub(super) const UNDECLARED_KEY: u32 = 5;

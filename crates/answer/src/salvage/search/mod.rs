@@ -147,6 +147,26 @@ struct State {
     /// A comma was read and nothing behind it.
     comma: bool,
     last: Last,
+    habits: u8,
+}
+
+/// A liberty that a writer takes all the time, so that it is paid for once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Habit {
+    Quotes = 1,
+    BareKeys = 2,
+    Literals = 4,
+    BareWords = 8,
+    NoCommas = 16,
+    Colons = 32,
+}
+
+impl State {
+    fn charge(&mut self, habit: Habit, cost: u32) {
+        let is_known = self.habits & habit as u8 != 0;
+        self.habits |= habit as u8;
+        self.cost += if is_known { cost / cost::REPEATED } else { cost };
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,6 +270,7 @@ impl Search<'_> {
             child,
             comma: false,
             last: Last::None,
+            habits: 0,
         });
         let mut left = (MIN_STATES + (self.source.len() - place) * STATES_PER_BYTE).min(MAX_STATES);
         while let Some(state) = self.next() {

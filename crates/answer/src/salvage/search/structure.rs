@@ -5,11 +5,11 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use foldhash::fast::FixedState;
 
 use super::guide::SetId;
-use super::{BareScan, Container, Event, Frame, FrameId, KeyNode, Last, Mode, NONE, Role, Search, State, Style, TextScan, cost};
+use super::{BareScan, Container, Event, Frame, FrameId, Habit, KeyNode, Last, Mode, NONE, Role, Search, State, Style, TextScan, cost};
 use crate::options::{Ellipsis, MissingValue};
 use crate::repair::RepairKind;
 use crate::salvage::parser::{comment_end, fence_end, hash_end};
-use crate::salvage::source::{KeyLike, is_word_byte, key_like};
+use crate::salvage::source::{KeyLike, Quote, is_word_byte, key_like};
 use crate::shape::Types;
 
 impl Search<'_> {
@@ -124,12 +124,12 @@ impl Search<'_> {
             let scan = TextScan { start: place, from, quote, style, role, inner: 0 };
             self.push(State { place: from, mode: Mode::Text(scan), cost: state.cost + cost, ..state });
         };
-        let own = match quote {
-            crate::salvage::source::Quote::Double => 0,
-            _ => cost::OTHER_QUOTE,
-        };
+        let mut state = state;
+        if quote != Quote::Double {
+            state.charge(Habit::Quotes, cost::OTHER_QUOTE);
+        }
         if is_escaped {
-            start(Style::Escaped, open + length, own + cost::ESCAPED_QUOTE);
+            start(Style::Escaped, open + length, cost::ESCAPED_QUOTE);
             return;
         }
         let same = |at: usize| self.source.quote_at(at) == Some((quote, length));
@@ -138,7 +138,7 @@ impl Search<'_> {
         let word_behind = is_word_byte(self.source.at(open + 2 * length));
         let mut thrice = open + 3;
         if third {
-            if quote == crate::salvage::source::Quote::Backtick {
+            if quote == Quote::Backtick {
                 thrice = self.source.peek_line(thrice).unwrap_or(thrice);
             }
             if self.source.at(thrice) == b'\n' {
@@ -150,12 +150,12 @@ impl Search<'_> {
             self.push(State { place: from, mode: Mode::Text(scan), cost: state.cost + cost, ..state });
         };
         if second && !third && word_behind {
-            start(Style::Twice, open + 2 * length, own + cost::REPEATED_QUOTE);
+            start(Style::Twice, open + 2 * length, cost::REPEATED_QUOTE);
         }
         if third {
-            start(Style::Thrice, thrice, own + cost::REPEATED_QUOTE);
+            start(Style::Thrice, thrice, cost::REPEATED_QUOTE);
         } else {
-            start(Style::Once, open + length, own);
+            start(Style::Once, open + length, 0);
         }
     }
 
@@ -275,7 +275,9 @@ impl Search<'_> {
             return;
         }
         if matches!(byte, b',' | b';') {
-            self.note(&mut state, RepairKind::Comma, place..place + 1, cost::EXTRA_COMMA);
+            let is_first = state.last == Last::None && !state.comma;
+            let cost = if is_first { cost::FIRST_COMMA } else { cost::EXTRA_COMMA };
+            self.note(&mut state, RepairKind::Comma, place..place + 1, cost);
             state.place = place + 1;
             state.comma = true;
             self.push(state);
@@ -310,8 +312,11 @@ impl Search<'_> {
                 self.push(state);
             }
             b',' | b';' => {
-                self.note(&mut state, RepairKind::Comma, place..place + 1, cost::EXTRA_COMMA);
+                let is_first = state.last == Last::None && !state.comma;
+                let cost = if is_first { cost::FIRST_COMMA } else { cost::EXTRA_COMMA };
+                self.note(&mut state, RepairKind::Comma, place..place + 1, cost);
                 state.place = place + 1;
+                state.comma = true;
                 self.push(state);
             }
             b'{' | b'[' | b':' | b'(' => {
@@ -362,7 +367,8 @@ impl Search<'_> {
             b':' => state.place = place + 1,
             b'=' => {
                 let end = place + 1 + usize::from(self.source.at(place + 1) == b'>');
-                self.note(&mut state, RepairKind::Colon, place..end, cost::OTHER_COLON);
+                self.note(&mut state, RepairKind::Colon, place..end, 0);
+                state.charge(Habit::Colons, cost::OTHER_COLON);
                 state.place = end;
             }
             b',' | b'}' | b']' | b')' | b';' => {
@@ -422,7 +428,8 @@ impl Search<'_> {
                 }
                 let by_line = self.source.slice(place.saturating_sub(64), place).trim_end_matches([' ', '\t']).ends_with('\n');
                 let cost = if by_line { cost::COMMA_BY_LINE } else { cost::MISSING_COMMA };
-                self.note(&mut state, RepairKind::Comma, place..place, cost);
+                self.note(&mut state, RepairKind::Comma, place..place, 0);
+                state.charge(Habit::NoCommas, cost);
                 state.mode = next;
                 self.push(state);
             }
@@ -528,7 +535,7 @@ impl Search<'_> {
                 let next = self.source.peek_space(rest + 1);
                 self.source.is_end(next)
                     || key_like(&self.source, next) == KeyLike::Yes
-                    || matches!(self.source.at(next), b'"' | b'}' | b']')
+                    || matches!(self.source.at(next), b'"' | b'}' | b']' | b'{' | b'[')
                     || is_word_byte(self.source.at(next))
             }
             _ => false,
@@ -539,9 +546,11 @@ impl Search<'_> {
                 b'}' | b']' if self.only_closers(rest) => cost::EXTRA_CLOSER,
                 _ => cost::VALUE_GOES_ON,
             };
+            let more = u32::try_from((self.source.len() - rest) / cost::BYTES_GOING_ON).unwrap_or(u32::MAX);
+            let more = if cost == cost::VALUE_GOES_ON { more.min(cost::MAX_GOING_ON) } else { 0 };
             if !state.comma {
                 state.comma = true;
-                state.cost += cost;
+                state.cost += cost + more;
                 self.push(state);
                 return;
             }

@@ -87,17 +87,24 @@ impl Search<'_> {
         }
         let next = self.source.peek_space(behind);
         let closes = match self.source.at(next) {
-            b'}' | b']' => true,
+            b'}' | b']' | b':' => true,
             b',' => {
                 let after = self.source.peek_space(next + 1);
-                self.source.quote_at(after).is_some() || matches!(self.source.at(after), b'{' | b'[')
+                let begins = self.source.quote_at(after).is_some() || matches!(self.source.at(after), b'{' | b'[');
+                if !begins && !self.source.slice(next, after).contains('\n') {
+                    return cost::INNER_QUOTE_BEFORE_COMMA;
+                }
+                true
             }
-            b':' => scan.role == Role::Key,
-            _ => false,
+            _ => self.source.quote_at(behind).is_some(),
         };
-        let before_structure = before.is_some_and(|char| matches!(char, '{' | '[' | ','));
-        let after_colon = self.source.at(next) == b':';
-        if closes || before_structure || after_colon { cost::STRUCTURAL_INNER_QUOTE } else { cost::INNER_QUOTE }
+        let floor = scan.from;
+        let opens = self
+            .source
+            .back_space(place, floor)
+            .is_some_and(|before| matches!(self.source.at(before), b'{' | b'[' | b',' | b':'))
+            || before == Some('"');
+        if closes || opens { cost::STRUCTURAL_INNER_QUOTE } else { cost::INNER_QUOTE }
     }
 
     /// Whether a closing quote may be missing before a place.
@@ -156,7 +163,7 @@ impl Search<'_> {
         let place = (scan.from, scan.from + raw.len());
         match scan.role {
             Role::Key => {
-                let key = self.plain_text(raw, written).trim_end().to_owned();
+                let key = self.plain_text(raw, written).into_owned();
                 self.key_read(state, key, Event::Key { raw: place, span, written: Some(written) });
             }
             Role::Value => {

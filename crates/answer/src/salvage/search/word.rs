@@ -1,7 +1,7 @@
 //! What stands without quotes: literals, numbers, words, and keys.
 
 use super::text::is_name_byte;
-use super::{BareScan, Container, Event, Last, Mode, NONE, Search, State, cost};
+use super::{BareScan, Container, Event, Habit, Last, Mode, NONE, Search, State, cost};
 use crate::options::CutKey;
 use crate::repair::RepairKind;
 use crate::salvage::edge::{Around, Place};
@@ -9,9 +9,20 @@ use crate::salvage::source::{Quote, is_word_byte};
 use crate::salvage::words::{classify, number_end};
 use crate::tree::Kind;
 
+impl State {
+    fn charge_scalar(&mut self, repair: Option<RepairKind>, bare: u32) {
+        match repair {
+            None => {}
+            Some(RepairKind::Literal) => self.charge(Habit::Literals, cost::OTHER_LITERAL),
+            Some(RepairKind::Bare) => self.charge(Habit::BareWords, bare),
+            Some(_) => self.cost += cost::OTHER_NUMBER,
+        }
+    }
+}
+
 impl Search<'_> {
     /// Looks for the next place where a value without quotes may end.
-    pub(super) fn scan_bare(&mut self, state: State, scan: BareScan) {
+    pub(super) fn scan_bare(&mut self, mut state: State, scan: BareScan) {
         let start = scan.start;
         let fresh = state.place == start;
         if fresh {
@@ -23,7 +34,10 @@ impl Search<'_> {
         while !self.source.is_end(at) {
             let byte = self.source.at(at);
             match byte {
-                b'(' | b'{' | b'[' if at > start => depth += 1,
+                b'(' | b'{' | b'[' if at > start => {
+                    depth += 1;
+                    state.cost += if byte == b'(' { 0 } else { cost::BARE_BRACKET };
+                }
                 b')' | b'}' | b']' if depth > 0 => depth -= 1,
                 b'}' | b']' => return self.end_words(state, start, at),
                 b')' if container == Some(Container::Paren) => return self.end_words(state, start, at),
@@ -95,12 +109,7 @@ impl Search<'_> {
     fn end_word(&mut self, mut state: State, start: usize, end: usize) {
         let word = self.source.slice(start, end);
         let read = classify(word, self.options, false);
-        state.cost += match read.repair {
-            None => 0,
-            Some(RepairKind::Literal) => cost::OTHER_LITERAL,
-            Some(RepairKind::Bare) => cost::BARE_WORD,
-            Some(_) => cost::OTHER_NUMBER,
-        };
+        state.charge_scalar(read.repair, cost::BARE_WORD);
         state.cost += self.guide.scalar_cost(state.child, &read.kind);
         state.place = end;
         self.add(&mut state, Event::Word { start, end, cut: false });
@@ -118,15 +127,13 @@ impl Search<'_> {
         let end = start + words.len();
         state.place = at;
         let read = classify(words, self.options, is_cut);
-        state.cost += match read.repair {
-            None => 0,
-            Some(RepairKind::Literal) => cost::OTHER_LITERAL,
-            Some(RepairKind::Bare) if words.contains(char::is_whitespace) || !words.bytes().all(is_name_byte) => {
-                cost::BARE_WORDS
-            }
-            Some(RepairKind::Bare) => cost::BARE_WORD,
-            Some(_) => cost::OTHER_NUMBER,
-        };
+        let is_name = words.bytes().all(is_name_byte);
+        state.charge_scalar(read.repair, if is_name { cost::BARE_WORD } else { cost::BARE_WORDS });
+        let first = words.split_whitespace().next().unwrap_or_default();
+        let begins_as_scalar = || !matches!(classify(first, self.options, false).kind, Kind::Text(_));
+        if read.repair == Some(RepairKind::Bare) && first.len() < words.len() && begins_as_scalar() {
+            state.cost += cost::BARE_SCALAR_WORDS;
+        }
         state.cost += self.guide.scalar_cost(state.child, &read.kind);
         let last = if matches!(read.kind, Kind::Text(_)) { Last::Text } else { Last::Other };
         self.add(&mut state, Event::Word { start, end, cut: is_cut });
@@ -182,18 +189,18 @@ impl Search<'_> {
                     self.key_read(closed, key.to_owned(), event);
                 }
                 if key.bytes().all(is_name_byte) && self.source.at(self.source.peek_space(at + length)) != b':' {
-                    read.cost += price;
+                    read.charge(Habit::BareKeys, price);
                     read.place = at;
                     self.key_read(read, key.to_owned(), event);
                 }
             } else if matches!(self.source.at(next), b':' | b'=') {
-                read.cost += price;
+                read.charge(Habit::BareKeys, price);
                 read.place = at;
                 self.key_read(read, key.to_owned(), event);
             } else if let Some(word) = key.split_whitespace().next().filter(|word| word.bytes().all(is_name_byte)) {
                 // The colon may be missing, too.
                 let end = start + word.len();
-                read.cost += price;
+                read.charge(Habit::BareKeys, price);
                 read.place = end;
                 let (raw, word) = ((start, end), word.to_owned());
                 if end < at || matches!(self.source.at(at), b'{' | b'[') {
