@@ -319,6 +319,15 @@ fn best(text: &str, schema: &Schema, options: &ReadOptions, budget: &Budget) -> 
     }
     let mut first = None;
     for (mut reading, mut coercer) in cheapest {
+        if !options.salvage.arriving
+            && !schema.shapes.aliased
+            && let Some(value) = coercer.accepted(reading.root, &schema.judge)
+        {
+            // What the schema accepts as it was read is not touched.
+            reading.tree = coercer.into_tree();
+            let repairs = reading.repairs(Vec::new());
+            return Answer::checked(value, repairs, Verdict::Valid, schema, budget);
+        }
         let (value, coerced) = if options.salvage.arriving {
             match coercer.build_partial(reading.root) {
                 Some(value) => (value, Vec::new()),

@@ -56,7 +56,8 @@ impl Coercer<'_> {
         for child in children {
             let key = self.tree.get(child).and_then(|node| node.key.as_deref()).unwrap_or_default();
             // A key that differs by white space is another one where others are allowed.
-            let is_other = wanted.others != Others::Refused && key.trim() != key;
+            // So is one that a pattern of the schema names.
+            let is_other = wanted.pattern_count() > 0 && wanted.pattern(key).is_some() || wanted.others != Others::Refused && key.trim() != key;
             let field = wanted.field(key).filter(|(index, exact)| *exact || !(is_other || seen.contains(index)));
             let member = match field {
                 Some((index, exact)) => {

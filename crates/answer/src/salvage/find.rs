@@ -200,13 +200,14 @@ impl Finder<'_> {
         let whence = if block.is_some() { Whence::Draft } else { fence };
         let limit = block.map_or(self.text.len(), |block| block.end);
         let text = self.text.get(..limit)?;
+        let mut goes_on = false;
         if self.strict_budget > 0 {
             match strict::read(text.get(place..)?) {
                 Strict::Value(value, length) if !self.goes_on(place + length) => {
                     let span = place..place + length;
                     return Some(Candidate { content: Content::Strict(value), others: Vec::new(), span, whence });
                 }
-                Strict::Value(..) => {}
+                Strict::Value(..) => goes_on = true,
                 Strict::Cut => self.strict_budget = 0,
                 Strict::No => self.strict_budget = self.strict_budget.saturating_sub((limit - place) / 4),
             }
@@ -222,15 +223,15 @@ impl Finder<'_> {
                 limit = inside;
             }
         }
-        self.search_for_better(limit, &mut candidate);
+        self.search_for_better(limit, &mut candidate, goes_on);
         Some(candidate)
     }
 
     /// Replaces a doubtful reading by the cheapest one.
-    fn search_for_better(&mut self, text: &str, candidate: &mut Candidate) {
+    fn search_for_better(&mut self, text: &str, candidate: &mut Candidate, goes_on: bool) {
         let Range { start, end } = candidate.span;
         let Content::Mended(mended) = &candidate.content else { return };
-        let is_wanted = self.shapes.is_some() || mended.is_doubtful();
+        let is_wanted = self.shapes.is_some() || goes_on || mended.is_doubtful();
         if self.options.arriving || !is_wanted || end - start > MAX_SEARCHED || self.search_budget == 0 {
             return;
         }
@@ -254,7 +255,31 @@ impl Finder<'_> {
         let source = Source::new(self.text, End::Final);
         let comma = source.peek_space(end);
         let next = source.peek_space(comma + 1);
-        source.at(comma) == b',' && source.quote_at(next).is_some() && key_like(&source, next) == KeyLike::Yes
+        let key = source.at(comma) == b',' && source.quote_at(next).is_some() && key_like(&source, next) == KeyLike::Yes;
+        key || self.is_closed_twice(&source, comma)
+    }
+
+    /// Whether more brackets are closed behind a comma or closer than are opened.
+    fn is_closed_twice(&self, source: &Source<'_>, place: usize) -> bool {
+        if !matches!(source.at(place), b',' | b'}' | b']') || source.len() - place > MAX_SEARCHED {
+            return false;
+        }
+        let rest = source.slice(place, source.len());
+        let rest = rest.split("```").next().unwrap_or_default();
+        let (mut depth, mut is_quoted, mut last) = (0_i32, false, 0);
+        for byte in rest.bytes() {
+            match byte {
+                b'"' if last != b'\\' => is_quoted = !is_quoted,
+                b'{' | b'[' if !is_quoted => depth += 1,
+                b'}' | b']' if !is_quoted => depth -= 1,
+                _ => {}
+            }
+            if depth < 0 && byte != rest.as_bytes().first().copied().unwrap_or_default() {
+                return true;
+            }
+            last = byte;
+        }
+        depth < 0 && source.at(place) == b','
     }
 
     fn mend(&mut self, text: &str, place: usize, whence: Whence) -> Option<Candidate> {

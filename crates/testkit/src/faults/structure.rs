@@ -49,7 +49,9 @@ pub(super) fn apply(tokens: &mut Tokens, fault: Fault, dice: &mut Dice, rivals: 
             let index = tokens.pick(dice, |_, token| token.kind.is_close())?;
             let same = dice.below(3) > 0;
             let list = (tokens.kind(index) == Some(Kind::CloseList)) == same;
-            tokens.insert(index + 1, Token::noise(if list { "]" } else { "}" }));
+            let closer = if list { "]" } else { "}" };
+            rivals.extend(without_one_closer(tokens, index, closer)?);
+            tokens.insert(index + 1, Token::noise(closer));
         }
         Fault::WrongCloser => {
             let index = tokens.pick(dice, |_, token| token.kind.is_close())?;
@@ -126,6 +128,31 @@ fn lose_inside(tokens: &mut Tokens, dice: &mut Dice, rivals: &mut Vec<Value>) ->
     }
     tokens.set_text(index, "");
     Some(())
+}
+
+/// The other values that come of one closer too many where another one is left out.
+fn without_one_closer(tokens: &Tokens, index: usize, closer: &str) -> Option<Vec<Value>> {
+    let mut pieces: Vec<&str> = tokens.list.iter().map(|token| token.meant.as_str()).collect();
+    if pieces.len() > 1500 {
+        return None;
+    }
+    pieces.insert(index + 1, closer);
+    let meant = tokens.value()?;
+    let mut rivals = Vec::new();
+    for (place, piece) in pieces.iter().enumerate() {
+        if !matches!(*piece, "}" | "]") {
+            continue;
+        }
+        let text: String =
+            pieces.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, piece)| *piece).collect();
+        if let Ok(value) = serde_json::from_str::<Value>(&text)
+            && value != meant
+            && !rivals.contains(&value)
+        {
+            rivals.push(value);
+        }
+    }
+    Some(rivals)
 }
 
 fn key_count(value: &Value) -> usize {

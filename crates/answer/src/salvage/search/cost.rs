@@ -5,7 +5,7 @@ pub(super) const COMMENT: u32 = 2;
 pub(super) const ELLIPSIS: u32 = 2;
 pub(super) const EXTRA_COMMA: u32 = 4;
 /// A comma in front of everything.
-pub(super) const FIRST_COMMA: u32 = 9;
+pub(super) const FIRST_COMMA: u32 = 11;
 pub(super) const MISSING_COMMA: u32 = 8;
 /// The line break between two values separates them.
 pub(super) const COMMA_BY_LINE: u32 = 5;
@@ -19,7 +19,7 @@ pub(super) const ESCAPED_QUOTE: u32 = 2;
 pub(super) const STRAY_QUOTE: u32 = 7;
 /// A quote that stands as quotes in prose do.
 pub(super) const INNER_QUOTE: u32 = 4;
-pub(super) const INNER_QUOTE_BEFORE_COMMA: u32 = 6;
+pub(super) const INNER_QUOTE_BEFORE_COMMA: u32 = 8;
 /// A quote inside a string that could as well be one of the value's own.
 pub(super) const STRUCTURAL_INNER_QUOTE: u32 = 8;
 /// Quotes in prose come in pairs.
@@ -40,6 +40,7 @@ pub(super) const BARE_LINE: u32 = 6;
 pub(super) const OTHER_LITERAL: u32 = 1;
 pub(super) const OTHER_NUMBER: u32 = 2;
 pub(super) const MISSING_CLOSER: u32 = 12;
+pub(super) const MISSING_CLOSER_OF_EMPTY: u32 = 10;
 /// The closer behind it closes something further out.
 pub(super) const MISSING_CLOSER_BEFORE_CLOSER: u32 = 9;
 pub(super) const EXTRA_CLOSER: u32 = 10;
@@ -65,7 +66,11 @@ pub(super) const MAX_GOING_ON: u32 = 100;
 pub(super) const REPEATED: u32 = 4;
 
 pub(super) const KEY_SPELLING: u32 = 1;
-pub(super) const UNDECLARED_KEY: u32 = 5;
+/// A key that the schema declares further out, and not here.
+pub(super) const FOREIGN_KEY: u32 = 7;
+pub(super) const SWALLOWED_KEY: u32 = 5;
+/// A place inside a string at which its closing quote may be missing.
+pub(super) const PASSED_END: u32 = 3;
 pub(super) const REFUSED_KEY: u32 = 16;
 pub(super) const WRONG_TYPE: u32 = 12;
 pub(super) const CONVERTED: u32 = 3;

@@ -24,6 +24,7 @@ pub(super) struct Member {
     /// What its value may be.
     pub(super) child: SetId,
     pub(super) cost: u32,
+    pub(super) is_declared: bool,
 }
 
 pub(super) struct Guide<'s> {
@@ -73,10 +74,9 @@ impl<'s> Guide<'s> {
         let mut exact = Vec::new();
         let mut folded = Vec::new();
         let mut others = Vec::new();
-        let (mut open, mut objects, mut has_fields) = (false, false, false);
+        let (mut open, mut objects) = (false, false);
         for shape in self.shapes_of(set).filter(|shape| shape.types.has(Types::OBJECT)) {
             objects = true;
-            has_fields |= !shape.fields.is_empty();
             match shape.field(key).and_then(|(index, is_exact)| Some((shape.fields.get(index)?.shape, is_exact))) {
                 Some((id, true)) => exact.push(id),
                 Some((id, false)) => folded.push(id),
@@ -89,19 +89,18 @@ impl<'s> Guide<'s> {
             }
         }
         if !objects {
-            return Member { child: SetId::ANY, cost: 0 };
+            return Member { child: SetId::ANY, cost: 0, is_declared: false };
         }
         if !exact.is_empty() {
-            return Member { child: self.set(exact), cost: 0 };
+            return Member { child: self.set(exact), cost: 0, is_declared: true };
         }
         if !folded.is_empty() {
-            return Member { child: self.set(folded), cost: cost::KEY_SPELLING };
+            return Member { child: self.set(folded), cost: cost::KEY_SPELLING, is_declared: true };
         }
-        let undeclared = if has_fields { cost::UNDECLARED_KEY } else { 0 };
         match (open, others.is_empty()) {
-            (true, _) => Member { child: SetId::ANY, cost: undeclared },
-            (false, false) => Member { child: self.set(others), cost: undeclared },
-            (false, true) => Member { child: SetId::ANY, cost: cost::REFUSED_KEY },
+            (true, _) => Member { child: SetId::ANY, cost: 0, is_declared: false },
+            (false, false) => Member { child: self.set(others), cost: 0, is_declared: false },
+            (false, true) => Member { child: SetId::ANY, cost: cost::REFUSED_KEY, is_declared: false },
         }
     }
 
@@ -135,7 +134,7 @@ impl<'s> Guide<'s> {
         let types = match kind {
             Kind::Null => Types::NULL,
             Kind::Bool(_) => Types::BOOLEAN,
-            Kind::Number(number) if number.is_f64() => Types::NUMBER,
+            Kind::Number(number) if number.as_f64().is_some_and(|float| float.fract() != 0.0) => Types::NUMBER,
             Kind::Number(_) => Types::INTEGER_OR_NUMBER,
             Kind::Text(_) => Types::STRING,
             Kind::List(_) => Types::ARRAY,
@@ -148,6 +147,7 @@ impl<'s> Guide<'s> {
                     _ if shape.types.has(types) => 0,
                     Kind::Text(text) if text.len() < 32 && is_convertible(text, shape.types) => cost::CONVERTED,
                     Kind::Number(_) | Kind::Bool(_) if shape.types.has(Types::STRING) => cost::CONVERTED,
+                    Kind::Number(_) if shape.types.has(Types::INTEGER) => cost::CONVERTED,
                     _ => cost::WRONG_TYPE,
                 }
             } else {

@@ -426,11 +426,11 @@ struct Unescaped {
 impl Unescaped {
     fn of(text: &str, place: usize) -> Option<Self> {
         let rest = text.get(place..)?;
-        let mut head = rest.trim_start_matches(['{', '[', ' ', '\n', '\r', '\t']);
-        while let Some(after) = head.strip_prefix("\\n").or_else(|| head.strip_prefix("\\t")).or_else(|| head.strip_prefix("\\r")) {
-            head = after.trim_start_matches(['{', '[', ' ', '\n', '\r', '\t']);
-        }
-        if !head.starts_with("\\\"") {
+        let head = rest.trim_start_matches(['{', '[', ' ', '\n', '\r', '\t']);
+        let begins_escaped = head.starts_with("\\n") || head.starts_with("\\t") || head.starts_with("\\r\\n");
+        let first_quote = rest.find('"').and_then(|quote| rest.get(..quote));
+        let is_escaped = first_quote.is_some_and(|before| before.ends_with('\\') && !before.contains(['\'', '“', '‘', '`']));
+        if !(is_escaped || begins_escaped) {
             return None;
         }
         let mut plain = String::with_capacity(rest.len());

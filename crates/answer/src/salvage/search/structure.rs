@@ -209,6 +209,29 @@ impl Search<'_> {
         false
     }
 
+    /// Whether an object further out declares a key and lacks it.
+    fn is_declared_around(&self, frame: &Frame, key: &str) -> bool {
+        let mut at = frame.parent;
+        while let Some(outer) = self.frame(at) {
+            if outer.container == Container::Object && self.guide.declares(outer.shapes, key) && !self.has_key(at, key) {
+                return true;
+            }
+            at = outer.parent;
+        }
+        false
+    }
+
+    /// The list or object that was just opened lacks its closer.
+    fn close_empty(&mut self, mut state: State) {
+        let place = state.place;
+        if self.frame(state.frame).is_some_and(|frame| frame.depth > 1) {
+            self.note(&mut state, RepairKind::Bracket, place..place, cost::MISSING_CLOSER_OF_EMPTY);
+            if let Some(closed) = self.close(state, place, true) {
+                self.push(closed);
+            }
+        }
+    }
+
     /// A key was read.
     pub(super) fn key_read(&mut self, mut state: State, key: String, event: Event) {
         let Some(frame) = self.frame(state.frame).cloned() else { return };
@@ -217,7 +240,9 @@ impl Search<'_> {
         }
         let is_strange = key.is_empty() || key.len() > 80 || key.contains(['\n', '{', '}', '"']) || key.contains(": ");
         let member = self.guide.member(frame.shapes, &key);
+        let is_foreign = !member.is_declared && self.is_declared_around(&frame, &key);
         state.cost += member.cost + if is_strange { cost::STRANGE_KEY } else { 0 };
+        state.cost += if is_foreign { cost::FOREIGN_KEY } else { 0 };
         let before = frame.keys;
         let keys = u32::try_from(self.keys.len()).unwrap_or(NONE);
         self.keys.push(KeyNode { key, before });
@@ -276,6 +301,9 @@ impl Search<'_> {
         }
         if matches!(byte, b',' | b';') {
             let is_first = state.last == Last::None && !state.comma;
+            if is_first {
+                self.close_empty(state);
+            }
             let cost = if is_first { cost::FIRST_COMMA } else { cost::EXTRA_COMMA };
             self.note(&mut state, RepairKind::Comma, place..place + 1, cost);
             state.place = place + 1;
@@ -313,6 +341,9 @@ impl Search<'_> {
             }
             b',' | b';' => {
                 let is_first = state.last == Last::None && !state.comma;
+                if is_first {
+                    self.close_empty(state);
+                }
                 let cost = if is_first { cost::FIRST_COMMA } else { cost::EXTRA_COMMA };
                 self.note(&mut state, RepairKind::Comma, place..place + 1, cost);
                 state.place = place + 1;

@@ -16,6 +16,7 @@ impl Search<'_> {
     pub(super) fn scan_text(&mut self, state: State, scan: TextScan) {
         let mut place = state.place;
         let mut ends = 0;
+        let mut state = state;
         loop {
             place = self.source.skip_plain(place);
             if self.source.is_end(place) {
@@ -41,6 +42,7 @@ impl Search<'_> {
             if ends < MAX_ENDS && scan.style != Style::Thrice && self.may_lack_quote(&state, scan, place, byte) {
                 ends += 1;
                 self.end_text(state, scan, (place, place), Lack::Quote);
+                state.cost += if byte == b',' && scan.role != Role::Key { cost::PASSED_END } else { 0 };
             }
             place += 1;
             while !self.source.is_boundary(place) {
@@ -67,6 +69,12 @@ impl Search<'_> {
         if scan.inner < u8::MAX {
             let next = place + length;
             self.push(State { place: next, mode: Mode::Text(inner), cost: state.cost + passed, ..state });
+        }
+        if scan.role == Role::Key
+            && let Some(equals) = self.source.slice(state.place, place).find('=')
+        {
+            let end = state.place + equals;
+            self.end_text(state, scan, (end, end), Lack::Quote);
         }
         if seen == needed {
             self.end_text(state, scan, (place, behind), Lack::Nothing);
@@ -96,14 +104,13 @@ impl Search<'_> {
                 }
                 true
             }
-            _ => self.source.quote_at(behind).is_some(),
+            _ => self.source.quote_at(next).is_some(),
         };
         let floor = scan.from;
         let opens = self
             .source
             .back_space(place, floor)
-            .is_some_and(|before| matches!(self.source.at(before), b'{' | b'[' | b',' | b':'))
-            || before == Some('"');
+            .is_some_and(|before| matches!(self.source.at(before), b'{' | b'[' | b',' | b':' | b'"'));
         if closes || opens { cost::STRUCTURAL_INNER_QUOTE } else { cost::INNER_QUOTE }
     }
 
@@ -196,7 +203,7 @@ impl Search<'_> {
             let word = before.rsplit(|char: char| matches!(char, '"' | '\'' | ',' | '{') || char.is_whitespace()).next();
             word.is_some_and(|word| !word.is_empty() && self.guide.declares(shapes, word) && !self.has_key(state.frame, word))
         });
-        if swallows { cost::UNDECLARED_KEY } else { 0 }
+        if swallows { cost::SWALLOWED_KEY } else { 0 }
     }
 
     /// The text ends inside a string.
@@ -219,7 +226,8 @@ impl Search<'_> {
                 self.key_read(state, key, Event::Key { raw: place, span: (scan.start, end), written: None });
                 return;
             }
-            self.note(&mut state, RepairKind::Truncated, scan.start..end, 0);
+            let colon = if raw.contains(':') { cost::STRANGE_KEY } else { 0 };
+            self.note(&mut state, RepairKind::Truncated, scan.start..end, colon);
             state.mode = Mode::After;
             return self.end_of_text(state);
         }
