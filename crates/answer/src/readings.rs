@@ -169,7 +169,7 @@ impl<'t> Page<'t> {
             let mut whole = whole_text(self.text);
             if schema.shapes.takes(schema.shapes.root, Types::CONTAINER, 8) {
                 // Where a list or object would do, a text is what the answer is only if nothing else is.
-                whole.cost = whole.cost.plus(Cost::of(RepairKind::Stringified));
+                whole.cost = whole.cost.plus(Cost::LAST_RESORT);
             }
             readings.insert(0, whole);
         }

@@ -119,7 +119,9 @@ impl Maker<'_> {
             };
             // A cut value may lack what the schema requires.
             let judged = accepts(&broken.value);
-            if broken.is_other_json() || (extent == Extent::Whole && !judged) {
+            // A string that the schema accepts is what it is.
+            let is_string = serde_json::from_str::<Value>(&broken.text).is_ok_and(|value| accepts(&value));
+            if is_string || broken.is_other_json() || (extent == Extent::Whole && !judged) {
                 continue;
             }
             let without = !broken.needs_schema && broken.rivals.is_empty();

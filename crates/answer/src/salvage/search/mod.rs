@@ -194,6 +194,8 @@ struct Frame {
     shapes: SetId,
     /// The keys that were read, as a chain.
     keys: u32,
+    /// A key was read that the schema declares further out. That is paid for once.
+    has_foreign: bool,
     hash: u64,
     depth: usize,
 }

@@ -193,7 +193,7 @@ impl Search<'_> {
         (self.frame(parent).map_or(0, |frame| frame.hash), container, shapes).hash(&mut hasher);
         let hash = hasher.finish();
         let id = FrameId(u32::try_from(self.frames.len()).unwrap_or(NONE));
-        self.frames.push(Frame { parent, container, shapes, keys, hash, depth });
+        self.frames.push(Frame { parent, container, shapes, keys, has_foreign: false, hash, depth });
         id
     }
 
@@ -240,7 +240,7 @@ impl Search<'_> {
         }
         let is_strange = key.is_empty() || key.len() > 80 || key.contains(['\n', '{', '}', '"']) || key.contains(": ");
         let member = self.guide.member(frame.shapes, &key);
-        let is_foreign = !member.is_declared && self.is_declared_around(&frame, &key);
+        let is_foreign = !frame.has_foreign && !member.is_declared && self.is_declared_around(&frame, &key);
         state.cost += member.cost + if is_strange { cost::STRANGE_KEY } else { 0 };
         state.cost += if is_foreign { cost::FOREIGN_KEY } else { 0 };
         let before = frame.keys;
@@ -248,6 +248,9 @@ impl Search<'_> {
         self.keys.push(KeyNode { key, before });
         self.add(&mut state, event);
         state.frame = self.push_frame(frame.parent, frame.container, frame.shapes, keys, frame.depth);
+        if let Some(new) = self.frames.last_mut() {
+            new.has_foreign = frame.has_foreign || is_foreign;
+        }
         state.child = member.child;
         state.mode = Mode::Colon;
         state.comma = false;
