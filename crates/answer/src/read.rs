@@ -9,6 +9,7 @@ use crate::assert::broken;
 use crate::budget::{Budget, Exhausted};
 use crate::calls;
 use crate::coerce::{CoerceOptions, Coercer, Stage};
+use crate::keyword;
 use crate::options::Options;
 use crate::readings::{Page, Reading};
 use crate::repair::{Repair, RepairKind};
@@ -84,6 +85,7 @@ impl Answer {
         };
         let broken = found.and_then(|mut found| {
             found.extend(calls::leaked_markup(&value));
+            found.extend(echo_of_schema(&value, schema));
             found.extend(broken(&value, &schema.shapes, budget).ok()?);
             Some(found)
         });
@@ -94,6 +96,25 @@ impl Answer {
         };
         Self { value: Some(value), repairs, verdict, steps: 0 }
     }
+}
+
+/// The fault of a value that repeats the schema instead of filling it in.
+fn echo_of_schema(value: &Value, schema: &Schema) -> Option<Fault> {
+    let inner;
+    let value = match value {
+        Value::String(text) if text.trim_start().starts_with('{') => {
+            inner = serde_json::from_str::<Value>(text).ok()?;
+            &inner
+        }
+        value => value,
+    };
+    let properties = value.get(keyword::PROPERTIES)?.as_object().filter(|properties| !properties.is_empty())?;
+    value.get(keyword::TYPE).filter(|name| *name == "object")?;
+    let root = schema.shapes.get(schema.shapes.root)?;
+    let is_declared = |key: &str| root.field(key).is_some();
+    let is_schema = |value: &Value| [keyword::TYPE, keyword::REF, keyword::ANY_OF].iter().any(|key| value.get(key).is_some());
+    let repeats = properties.iter().all(|(key, value)| is_declared(key) && is_schema(value));
+    (repeats && !is_declared(keyword::PROPERTIES)).then(Fault::echo)
 }
 
 /// Options for reading.

@@ -42,7 +42,9 @@ impl Coercer<'_> {
         let key_of = |child: &Id| self.tree.get(*child).and_then(|node| node.key.as_deref());
         let named = |name: &str| self.tree.children(id).find(|child| key_of(child) == Some(name));
         if let (Some(inner), Some(_)) = (named(keyword::PROPERTIES), named(keyword::TYPE)) {
-            return Some(inner);
+            // An echo without values has none to take out.
+            let is_schema = |child: Id| self.tree.children(child).any(|child| key_of(&child) == Some(keyword::TYPE));
+            return Some(inner).filter(|inner| !self.tree.children(*inner).all(is_schema));
         }
         named("name")?;
         ARGUMENTS.iter().find_map(|name| named(name))
@@ -171,7 +173,10 @@ impl Coercer<'_> {
             best = best.better(self.through(inner, wanted, RepairKind::FromList));
         }
         let empty = matches!(self.tree.kind(id), Kind::Null);
-        if let Some(field) = implied_field(wanted).filter(|_| !empty && best.cost.unmet > 0) {
+        // A string that stands under a key is what it says, not a part of an object that nobody wrote.
+        let is_member = self.tree.get(id).is_some_and(|node| node.key.is_some());
+        let is_text = is_member && matches!(self.tree.kind(id), Kind::Text(_));
+        if let Some(field) = implied_field(wanted).filter(|_| !empty && !is_text && best.cost.unmet > 0) {
             best = best.better(self.wrap(id, field));
         }
         best

@@ -6,6 +6,7 @@ use crate::repair::{MAX_REPAIRS, RepairKind};
 use crate::salvage::find::Mended;
 use crate::salvage::parser::Noted;
 use crate::salvage::source::Quote;
+use crate::salvage::strings::dedent;
 use crate::salvage::words::classify;
 use crate::tree::{Children, Id, Kind, Node, Tree};
 
@@ -260,6 +261,7 @@ pub(super) fn decode(raw: &str, written: Written) -> (String, Vec<RepairKind>) {
         if text.ends_with('\n') {
             text.pop();
         }
+        text = dedent(&text);
     } else if written.complete && tail.ends_with('\n') {
         let kept = last_escape + tail.trim_end().len();
         text.truncate(kept);

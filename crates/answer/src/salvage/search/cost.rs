@@ -25,6 +25,10 @@ pub(super) const STRUCTURAL_INNER_QUOTE: u32 = 8;
 /// Quotes in prose come in pairs.
 pub(super) const ODD_QUOTES: u32 = 7;
 pub(super) const MISSING_QUOTE: u32 = 12;
+/// The string ends with a quote, but of another kind.
+pub(super) const OTHER_CLOSING_QUOTE: u32 = 4;
+/// No quote follows in the whole text: a comma ends the item.
+pub(super) const LAST_QUOTE: u32 = 6;
 /// A bracket that is open at the end of a string.
 pub(super) const OPEN_INSIDE: u32 = 4;
 pub(super) const BARE_KEY: u32 = 3;
@@ -36,6 +40,8 @@ pub(super) const BARE_SCALAR_WORDS: u32 = 4;
 /// A bracket inside words.
 pub(super) const BARE_BRACKET: u32 = 8;
 pub(super) const BARE_COMMA: u32 = 7;
+/// A comma, line break or quote inside words that no key follows.
+pub(super) const BARE_PROSE: u32 = 2;
 pub(super) const BARE_LINE: u32 = 6;
 pub(super) const OTHER_LITERAL: u32 = 1;
 pub(super) const OTHER_NUMBER: u32 = 2;
@@ -53,7 +59,7 @@ pub(super) const END_OF_TEXT: u32 = 6;
 pub(super) const JUNK: u32 = 11;
 pub(super) const LONE_KEY: u32 = 14;
 pub(super) const MISSING_VALUE: u32 = 10;
-pub(super) const REPEATED_KEY: u32 = 14;
+pub(super) const REPEATED_KEY: u32 = 10;
 pub(super) const STRANGE_KEY: u32 = 6;
 pub(super) const JOINED: u32 = 2;
 pub(super) const REOPENED: u32 = 10;
@@ -70,10 +76,12 @@ pub(super) const KEY_SPELLING: u32 = 1;
 pub(super) const FOREIGN_KEY: u32 = 7;
 pub(super) const SWALLOWED_KEY: u32 = 5;
 /// A place inside a string at which its closing quote may be missing.
-pub(super) const PASSED_END: u32 = 3;
+pub(super) const PASSED_END: u32 = 4;
 pub(super) const REFUSED_KEY: u32 = 16;
 pub(super) const WRONG_TYPE: u32 = 12;
 pub(super) const CONVERTED: u32 = 3;
+/// A value where a list is expected, or the reverse.
+pub(super) const ONE_OF_LIST: u32 = 5;
 pub(super) const OTHER_CHOICE: u32 = 6;
 pub(super) const MISSING_KEY: u32 = 6;
 

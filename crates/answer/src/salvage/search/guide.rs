@@ -122,6 +122,8 @@ impl<'s> Guide<'s> {
     pub(super) fn container_cost(&self, set: SetId, types: Types) -> u32 {
         if set == SetId::ANY || self.shapes_of(set).any(|shape| shape.types.has(types) && shape.choices.is_empty()) {
             0
+        } else if self.shapes_of(set).any(|shape| shape.types.has(Types::CONTAINER)) {
+            cost::ONE_OF_LIST
         } else {
             cost::WRONG_TYPE
         }
@@ -145,6 +147,7 @@ impl<'s> Guide<'s> {
             let cost = if shape.choices.is_empty() {
                 match kind {
                     _ if shape.types.has(types) => 0,
+                    _ if shape.types.has(Types::ARRAY) => cost::ONE_OF_LIST,
                     Kind::Text(text) if text.len() < 32 && is_convertible(text, shape.types) => cost::CONVERTED,
                     Kind::Number(_) | Kind::Bool(_) if shape.types.has(Types::STRING) => cost::CONVERTED,
                     Kind::Number(_) if shape.types.has(Types::INTEGER) => cost::CONVERTED,

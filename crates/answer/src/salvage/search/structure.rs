@@ -238,7 +238,8 @@ impl Search<'_> {
         if self.has_key(state.frame, &key) {
             state.cost += cost::REPEATED_KEY;
         }
-        let is_strange = key.is_empty() || key.len() > 80 || key.contains(['\n', '{', '}', '"']) || key.contains(": ");
+        let is_clean = matches!(event, Event::Key { written: Some(written), .. } if written.inner == 0 && !written.lacks_quote);
+        let is_strange = !is_clean && (key.is_empty() || key.len() > 80 || key.contains(['\n', '{', '}', '"']) || key.contains(": "));
         let member = self.guide.member(frame.shapes, &key);
         let is_foreign = !frame.has_foreign && !member.is_declared && self.is_declared_around(&frame, &key);
         state.cost += member.cost + if is_strange { cost::STRANGE_KEY } else { 0 };
@@ -451,6 +452,9 @@ impl Search<'_> {
             b':' | b'=' | b'*' | b'|' => self.drop_byte(state),
             _ => {
                 self.stray_quote(state);
+                if container == Container::Object && is_word_byte(byte) {
+                    self.drop_words(state);
+                }
                 let starts_key = self.source.quote_at(place).is_some() || is_word_byte(byte) || byte == b'\\';
                 if container == Container::Object && !starts_key {
                     if !matches!(byte, b'{' | b'[' | b'(') {
@@ -467,6 +471,21 @@ impl Search<'_> {
                 state.mode = next;
                 self.push(state);
             }
+        }
+    }
+
+    /// Words behind a value that belong to nobody.
+    fn drop_words(&mut self, mut state: State) {
+        let place = state.place;
+        let mut end = place;
+        while end < place + 64 && (is_word_byte(self.source.at(end)) || matches!(self.source.at(end), b' ' | b'.')) {
+            end += 1;
+        }
+        if matches!(self.source.at(end), b'}' | b',') {
+            let length = u32::try_from(end - place).unwrap_or(u32::MAX) / 4;
+            self.note(&mut state, RepairKind::Dropped, place..end, cost::JUNK + length);
+            state.place = end;
+            self.push(state);
         }
     }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::{Event, Last, Mode, Role, Search, State, Style, TextScan, Written, cost};
 use crate::options::CutKey;
 use crate::repair::RepairKind;
+use crate::salvage::parser::comment_end;
 use crate::salvage::source::{KeyLike, Quote, is_word_byte, key_like};
 use crate::tree::Kind;
 
@@ -122,7 +123,10 @@ impl Search<'_> {
                 let in_object = self.container(state) == Some(super::Container::Object);
                 match byte {
                     b',' | b'\n' => {
-                        let next = self.source.peek_space(place + 1);
+                        let mut next = self.source.peek_space(place + 1);
+                        if self.source.is_comment(next) {
+                            next = self.source.peek_space(comment_end(&self.source, next));
+                        }
                         let begins = if in_object {
                             key_like(&self.source, next) == KeyLike::Yes
                         } else {
@@ -134,7 +138,7 @@ impl Search<'_> {
                     }
                     b'}' | b']' => {
                         let next = self.source.peek_space(place + 1);
-                        matches!(self.source.at(next), b',' | b'}' | b']' | b'`')
+                        matches!(self.source.at(next), b',' | b'}' | b']')
                             || self.source.is_end(next)
                             || self.source.slice(place + 1, next).contains('\n')
                     }
@@ -147,9 +151,16 @@ impl Search<'_> {
     /// A string that ends: its content up to the first place, the text going on at the second.
     fn end_text(&mut self, mut state: State, scan: TextScan, (end, next): (usize, usize), lack: Lack) {
         let raw = self.source.slice(scan.from, end);
-        let raw = if lack == Lack::Quote { raw.trim_end() } else { raw };
+        let trimmed = raw.trim_end().trim_end_matches(['“', '”', '‘', '’']);
         state.place = next;
-        state.cost += if lack == Lack::Quote { cost::MISSING_QUOTE } else { 0 };
+        let raw = match lack {
+            Lack::Nothing => raw,
+            Lack::Quote => {
+                let is_other = trimmed.len() < raw.trim_end().len();
+                state.cost += if is_other { cost::OTHER_CLOSING_QUOTE } else { cost::MISSING_QUOTE };
+                trimmed
+            }
+        };
         if scan.inner % 2 == 1 && scan.style != Style::Thrice && !is_apostrophe(raw, scan.quote) {
             state.cost += cost::ODD_QUOTES;
         }
@@ -223,13 +234,27 @@ impl Search<'_> {
             if keeps {
                 let key = raw.trim_end().to_owned();
                 let place = (scan.from, scan.from + key.len());
-                self.key_read(state, key, Event::Key { raw: place, span: (scan.start, end), written: None });
+                let written = Written {
+                    quote: scan.quote,
+                    style: scan.style,
+                    inner: scan.inner,
+                    lacks_quote: false,
+                    complete: false,
+                };
+                self.key_read(state, key, Event::Key { raw: place, span: (scan.start, end), written: Some(written) });
                 return;
             }
             let colon = if raw.contains(':') { cost::STRANGE_KEY } else { 0 };
             self.note(&mut state, RepairKind::Truncated, scan.start..end, colon);
             state.mode = Mode::After;
             return self.end_of_text(state);
+        }
+        let in_list = self.container(&state).is_some_and(|container| container != super::Container::Object);
+        if in_list && let Some(comma) = raw.find(',').filter(|_| scan.inner == 0 && raw.trim_end().ends_with([']', '}'])) {
+            let mut split = state;
+            split.cost = split.cost.saturating_sub(cost::END_OF_TEXT + cost::MISSING_QUOTE - cost::LAST_QUOTE);
+            let end = scan.from + comma;
+            self.end_text(split, scan, (end, end), Lack::Quote);
         }
         let written = Written {
             quote: scan.quote,

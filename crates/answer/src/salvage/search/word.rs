@@ -5,7 +5,7 @@ use super::{BareScan, Container, Event, Habit, Last, Mode, NONE, Search, State, 
 use crate::options::CutKey;
 use crate::repair::RepairKind;
 use crate::salvage::edge::{Around, Place};
-use crate::salvage::source::{Quote, is_word_byte};
+use crate::salvage::source::{KeyLike, Quote, is_word_byte, key_like};
 use crate::salvage::words::{classify, number_end};
 use crate::tree::Kind;
 
@@ -46,7 +46,15 @@ impl Search<'_> {
                 }
                 b',' | b'\n' if depth == 0 && at > start => {
                     self.end_words(state, start, at);
-                    let price = if byte == b',' { cost::BARE_COMMA } else { cost::BARE_LINE };
+                    let next = self.source.peek_space(at + 1);
+                    let is_prose = container == Some(Container::Object)
+                        && key_like(&self.source, next) == KeyLike::No
+                        && !matches!(self.source.at(next), b'}' | b']' | b'{' | b'[');
+                    let price = match byte {
+                        _ if is_prose => cost::BARE_PROSE,
+                        b',' => cost::BARE_COMMA,
+                        _ => cost::BARE_LINE,
+                    };
                     self.go_on(state, scan, at + 1, price);
                     return;
                 }
@@ -66,8 +74,11 @@ impl Search<'_> {
                             at += length;
                             continue;
                         }
+                        let is_prose = self.source.at(at - 1) == b' ' && letter(at + length)
+                            || letter(at - 1) && self.source.at(at + length) == b' ';
+                        let price = if is_prose { cost::BARE_LINE } else { cost::STRUCTURAL_INNER_QUOTE };
                         self.end_at_quote(state, start, at, length);
-                        self.go_on(state, scan, at + length, cost::STRUCTURAL_INNER_QUOTE);
+                        self.go_on(state, scan, at + length, price);
                         return;
                     }
                 }
