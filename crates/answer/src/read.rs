@@ -12,7 +12,7 @@ use crate::coerce::{CoerceOptions, Coercer, Stage};
 use crate::keyword;
 use crate::options::Options;
 use crate::readings::{Page, Reading};
-use crate::repair::{Repair, RepairKind};
+use crate::repair::{Cost, Repair, RepairKind};
 use crate::salvage::{Whole, read_strict, salvage};
 use crate::schema::{Schema, SchemaError};
 use crate::tree::Tree;
@@ -327,10 +327,21 @@ fn best(text: &str, schema: &Schema, options: &ReadOptions, budget: &Budget) -> 
     let mut page = Page::new(text, &salvage, Some(&schema.shapes));
     let quoted = page.quoted();
     let mut cheapest: Vec<(Reading<'_>, Coercer<'_>)> = Vec::new();
+    let mut main: Option<Cost> = None;
     for mut reading in page.readings(quoted.as_ref(), schema, &salvage) {
         let tree = std::mem::take(&mut reading.tree);
         let mut coercer = Coercer::new(&schema.shapes, tree, reading.text, (options.coerce, stage(options)), budget);
-        reading.cost = reading.cost.plus(coercer.cost(reading.root));
+        let coercion = coercer.cost(reading.root);
+        reading.cost = match main {
+            Some(main) if reading.is_alternative && (main.unmet == 0 || coercion.unmet >= main.unmet) => {
+                // Dearer than the reading that it is an alternative to, whatever coercing it takes.
+                reading.cost.plus(main)
+            }
+            _ => reading.cost.plus(coercion),
+        };
+        if !reading.is_alternative {
+            main = Some(coercion);
+        }
         // Plans take memory: only those of the cheapest readings are kept, the first of equal ones before the others.
         let place = cheapest.partition_point(|(known, _)| known.cost <= reading.cost);
         if place < MAX_JUDGED {

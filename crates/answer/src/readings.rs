@@ -28,6 +28,8 @@ pub(crate) struct Reading<'t> {
     pub(crate) tree: Tree,
     pub(crate) root: Id,
     pub(crate) cost: Cost,
+    /// It is used only where the reading before does not fit the schema.
+    pub(crate) is_alternative: bool,
     around: Around<'t>,
     inside: Inside,
     /// The liberties by which its text was taken out of another one.
@@ -76,11 +78,12 @@ impl<'t> Reading<'t> {
         let repeated = std::iter::repeat_n(RepairKind::DuplicateKey, mended.tree.repeated(MAX_REPAIRS).len());
         let cost = cost_of(kinds.chain(repeated), options);
         let (tree, root, inside) = (mended.tree, mended.root, Inside::Noted(mended.noted));
-        Self { text, tree, root, cost, around, inside, opened: None }
+        Self { text, tree, root, cost, is_alternative: false, around, inside, opened: None }
     }
 
     fn listed(text: &'t str, (tree, root): (Tree, Id), cost: Cost, around: Around<'t>, inside: Vec<Repair>) -> Self {
-        Self { text, tree, root, cost, around, inside: Inside::Listed(inside), opened: None }
+        let inside = Inside::Listed(inside);
+        Self { text, tree, root, cost, is_alternative: false, around, inside, opened: None }
     }
 
     /// Lists what taking the value out of its text took, before its tree is given away.
@@ -224,7 +227,7 @@ impl<'t> Page<'t> {
             for other in others {
                 cost = cost.plus(Cost::of(RepairKind::Quote));
                 let around = Around::Of(surroundings.clone(), span.clone(), whence);
-                readings.push(Reading { cost, ..Reading::mended(around, text, other, options) });
+                readings.push(Reading { cost, is_alternative: true, ..Reading::mended(around, text, other, options) });
             }
         }
         readings.extend(several);

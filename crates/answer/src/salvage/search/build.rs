@@ -7,7 +7,7 @@ use crate::salvage::find::Mended;
 use crate::salvage::parser::Noted;
 use crate::salvage::source::Quote;
 use crate::salvage::strings::dedent;
-use crate::salvage::words::classify;
+use crate::salvage::words::{Word, classify};
 use crate::tree::{Children, Id, Kind, Node, Tree};
 
 struct Builder {
@@ -140,7 +140,12 @@ impl Search<'_> {
                 }
             }
             Event::Word { start, end, cut } => {
-                let read = classify(self.source.slice(start, end), self.options, cut);
+                let word = self.source.slice(start, end);
+                let mut read = classify(word, self.options, cut);
+                if word == "-" {
+                    // A minus that no digit follows.
+                    read = Word { kind: Kind::Number(0.into()), repair: Some(RepairKind::MissingValue) };
+                }
                 let mut node = Node::new(read.kind, start..end).bare();
                 node.complete = !cut;
                 let id = builder.attach(node)?;

@@ -139,7 +139,8 @@ impl Search<'_> {
                     b'}' | b']' => {
                         let next = self.source.peek_space(place + 1);
                         matches!(self.source.at(next), b',' | b'}' | b']')
-                            || self.source.is_end(next)
+                            // A bracket at the end of what has arrived may be part of the string.
+                            || (self.source.is_end(next) && !self.options.arriving)
                             || self.source.slice(place + 1, next).contains('\n')
                     }
                     _ => false,
@@ -155,6 +156,10 @@ impl Search<'_> {
         state.place = next;
         let raw = match lack {
             Lack::Nothing => raw,
+            Lack::LastQuote => {
+                state.cost += cost::LAST_QUOTE;
+                trimmed
+            }
             Lack::Quote => {
                 let is_other = trimmed.len() < raw.trim_end().len();
                 state.cost += if is_other { cost::OTHER_CLOSING_QUOTE } else { cost::MISSING_QUOTE };
@@ -164,14 +169,14 @@ impl Search<'_> {
         if scan.inner % 2 == 1 && scan.style != Style::Thrice && !is_apostrophe(raw, scan.quote) {
             state.cost += cost::ODD_QUOTES;
         }
-        if lack == Lack::Quote || scan.inner > 0 {
+        if lack != Lack::Nothing || scan.inner > 0 {
             state.cost += open_inside(raw);
         }
         let written = Written {
             quote: scan.quote,
             style: scan.style,
             inner: scan.inner,
-            lacks_quote: lack == Lack::Quote,
+            lacks_quote: lack != Lack::Nothing,
             complete: true,
         };
         self.text_read(state, scan, raw, (scan.start, next), written);
@@ -250,11 +255,12 @@ impl Search<'_> {
             return self.end_of_text(state);
         }
         let in_list = self.container(&state).is_some_and(|container| container != super::Container::Object);
+        let in_list = in_list && !self.options.arriving;
         if in_list && let Some(comma) = raw.find(',').filter(|_| scan.inner == 0 && raw.trim_end().ends_with([']', '}'])) {
             let mut split = state;
-            split.cost = split.cost.saturating_sub(cost::END_OF_TEXT + cost::MISSING_QUOTE - cost::LAST_QUOTE);
+            split.cost -= cost::END_OF_TEXT;
             let end = scan.from + comma;
-            self.end_text(split, scan, (end, end), Lack::Quote);
+            self.end_text(split, scan, (end, end), Lack::LastQuote);
         }
         let written = Written {
             quote: scan.quote,
@@ -274,6 +280,8 @@ impl Search<'_> {
 enum Lack {
     Nothing,
     Quote,
+    /// No other quote follows in the text.
+    LastQuote,
 }
 
 fn is_apostrophe(raw: &str, quote: Quote) -> bool {

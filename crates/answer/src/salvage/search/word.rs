@@ -135,6 +135,12 @@ impl Search<'_> {
             return;
         }
         let is_cut = self.source.is_end(at);
+        if words == "-" && self.options.arriving {
+            self.note(&mut state, RepairKind::Dropped, start..at, cost::MISSING_VALUE);
+            state.place = at;
+            state.mode = Mode::After;
+            return self.end_of_text(state);
+        }
         let end = start + words.len();
         state.place = at;
         let read = classify(words, self.options, is_cut);
