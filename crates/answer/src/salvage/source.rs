@@ -72,6 +72,10 @@ impl<'t> Source<'t> {
         self.text.get(from..to).unwrap_or_default()
     }
 
+    pub(crate) fn bytes(&self, from: usize, to: usize) -> &'t [u8] {
+        self.bytes.get(from..to).unwrap_or_default()
+    }
+
     pub(crate) fn starts_with(&self, place: usize, prefix: &str) -> bool {
         prefix.bytes().enumerate().all(|(offset, byte)| self.at(place + offset) == byte)
     }

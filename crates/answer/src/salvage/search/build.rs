@@ -108,7 +108,7 @@ impl Search<'_> {
                         for kind in repairs {
                             builder.note(kind, at, span);
                         }
-                        key
+                        if written.complete { key } else { key.trim_end().to_owned() }
                     }
                     None => {
                         builder.note(RepairKind::Bare, at, span);

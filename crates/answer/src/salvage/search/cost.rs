@@ -30,7 +30,7 @@ pub(super) const OTHER_CLOSING_QUOTE: u32 = 4;
 /// No quote follows in the whole text: a comma ends the item.
 pub(super) const LAST_QUOTE: u32 = 6;
 /// A bracket that is open at the end of a string.
-pub(super) const OPEN_INSIDE: u32 = 4;
+pub(super) const OPEN_INSIDE: u32 = 8;
 pub(super) const BARE_KEY: u32 = 3;
 pub(super) const BARE_WORDS_KEY: u32 = 9;
 pub(super) const BARE_WORD: u32 = 5;

@@ -196,6 +196,8 @@ struct Frame {
     keys: u32,
     /// A key was read that the schema declares further out. That is paid for once.
     has_foreign: bool,
+    /// Its opener is missing, so its closer is, too.
+    is_implied: bool,
     hash: u64,
     depth: usize,
 }

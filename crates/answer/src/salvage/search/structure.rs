@@ -193,7 +193,7 @@ impl Search<'_> {
         (self.frame(parent).map_or(0, |frame| frame.hash), container, shapes).hash(&mut hasher);
         let hash = hasher.finish();
         let id = FrameId(u32::try_from(self.frames.len()).unwrap_or(NONE));
-        self.frames.push(Frame { parent, container, shapes, keys, has_foreign: false, hash, depth });
+        self.frames.push(Frame { parent, container, shapes, keys, has_foreign: false, is_implied: false, hash, depth });
         id
     }
 
@@ -251,6 +251,7 @@ impl Search<'_> {
         state.frame = self.push_frame(frame.parent, frame.container, frame.shapes, keys, frame.depth);
         if let Some(new) = self.frames.last_mut() {
             new.has_foreign = frame.has_foreign || is_foreign;
+            new.is_implied = frame.is_implied;
         }
         state.child = member.child;
         state.mode = Mode::Colon;
@@ -517,7 +518,12 @@ impl Search<'_> {
             return;
         }
         let before_closer = matches!(byte, b'}' | b']') && !closes(container, byte);
-        let cost = if before_closer { cost::MISSING_CLOSER_BEFORE_CLOSER } else { cost::MISSING_CLOSER };
+        let is_implied = self.frame(state.frame).is_some_and(|frame| frame.is_implied);
+        let cost = match (before_closer, is_implied) {
+            (true, true) => 0,
+            (true, false) => cost::MISSING_CLOSER_BEFORE_CLOSER,
+            (false, _) => cost::MISSING_CLOSER,
+        };
         self.note(&mut state, RepairKind::Bracket, place..place, cost);
         if let Some(closed) = self.close(state, place, true) {
             self.push(closed);
@@ -554,6 +560,9 @@ impl Search<'_> {
         state.cost += cost::MISSING_OPENER;
         self.add(&mut state, Event::Rekey(place));
         state.frame = self.push_frame(state.frame, Container::Object, item, NONE, depth);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.is_implied = true;
+        }
         state.child = SetId::ANY;
         state.place = place + 1;
         state.mode = Mode::Value;
@@ -591,7 +600,7 @@ impl Search<'_> {
                     || matches!(self.source.at(next), b'"' | b'}' | b']' | b'{' | b'[')
                     || is_word_byte(self.source.at(next))
             }
-            _ => false,
+            _ => self.closes_more(rest),
         };
         if goes_on {
             // Paid on a second visit, so that it is compared with what else costs as much.
@@ -611,6 +620,18 @@ impl Search<'_> {
         if self.goals.len() < 4 {
             self.goals.push(state);
         }
+    }
+
+    /// Whether more is closed than opened in what follows: it is no prose, but the rest of the value.
+    fn closes_more(&self, place: usize) -> bool {
+        const FAR: usize = 8 << 10;
+        let rest = self.source.slice(place, self.source.len());
+        let balance = |balance: i32, byte: u8| match byte {
+            b'{' | b'[' => balance + 1,
+            b'}' | b']' => balance - 1,
+            _ => balance,
+        };
+        rest.len() < FAR && rest.bytes().fold(0, balance) < 0
     }
 
     fn only_closers(&self, place: usize) -> bool {

@@ -53,6 +53,7 @@ impl Search<'_> {
     }
 
     fn at_quote(&mut self, state: State, scan: TextScan, place: usize, length: usize) {
+        let is_nested = self.is_nested(scan, place);
         let needed = match scan.style {
             Style::Once | Style::Escaped => 1,
             Style::Twice => 2,
@@ -66,6 +67,7 @@ impl Search<'_> {
         }
         // A quote that could close is passed.
         let passed = self.inner_cost(scan, place, place + length);
+        let passed = if is_nested { passed.min(cost::INNER_QUOTE) } else { passed };
         let inner = TextScan { inner: scan.inner.saturating_add(1), ..scan };
         if scan.inner < u8::MAX {
             let next = place + length;
@@ -80,6 +82,18 @@ impl Search<'_> {
         if seen == needed {
             self.end_text(state, scan, (place, behind), Lack::Nothing);
         }
+    }
+
+    /// Whether a brace that was opened inside the string is open at a place: its quotes are those of JSON inside the string.
+    fn is_nested(&self, scan: TextScan, place: usize) -> bool {
+        const NEAR: usize = 256;
+        let from = scan.from.max(place.saturating_sub(NEAR));
+        let depth = |depth: i32, byte: &u8| match byte {
+            b'{' => depth + 1,
+            b'}' => depth - 1,
+            _ => depth,
+        };
+        self.source.bytes(from, place).iter().fold(0, depth) > 0
     }
 
     /// What it costs that a quote is a part of its string.
@@ -142,11 +156,16 @@ impl Search<'_> {
                             // A bracket at the end of what has arrived may be part of the string.
                             || (self.source.is_end(next) && !self.options.arriving)
                             || self.source.slice(place + 1, next).contains('\n')
+                            || self.is_last_fence(next)
                     }
                     _ => false,
                 }
             }
         }
+    }
+
+    fn is_last_fence(&self, place: usize) -> bool {
+        self.source.is_fence(place) && self.source.slice(place, self.source.len()).trim_matches(['`', ' ', '\n']).is_empty()
     }
 
     /// A string that ends: its content up to the first place, the text going on at the second.
@@ -169,7 +188,9 @@ impl Search<'_> {
         if scan.inner % 2 == 1 && scan.style != Style::Thrice && !is_apostrophe(raw, scan.quote) {
             state.cost += cost::ODD_QUOTES;
         }
-        if lack != Lack::Nothing || scan.inner > 0 {
+        let next_byte = self.source.at(self.source.peek_space(next));
+        let is_delimited = matches!(next_byte, b',' | b'}' | b']' | b':') || self.source.is_end(next);
+        if lack != Lack::Nothing || scan.inner > 0 || !is_delimited {
             state.cost += open_inside(raw);
         }
         let written = Written {
