@@ -17,6 +17,8 @@ pub(super) const REPEATED_QUOTE: u32 = 3;
 pub(super) const ESCAPED_QUOTE: u32 = 2;
 /// A quote too many beside one that closes.
 pub(super) const STRAY_QUOTE: u32 = 7;
+/// The quote that closes a block of lines stands alone on its last line.
+pub(super) const STRAY_QUOTE_OF_BLOCK: u32 = 16;
 /// A quote that stands as quotes in prose do.
 pub(super) const INNER_QUOTE: u32 = 4;
 pub(super) const INNER_QUOTE_BEFORE_COMMA: u32 = 8;

@@ -504,10 +504,17 @@ impl Search<'_> {
         let Some((_, length)) = self.source.quote_at(place) else { return };
         let behind = self.source.peek_space(place + length);
         if matches!(self.source.at(behind), b',' | b'}' | b']') || self.source.is_end(behind) {
-            self.note(&mut state, RepairKind::Quote, place..place + length, cost::STRAY_QUOTE);
+            let cost = if self.is_block(&state) { cost::STRAY_QUOTE_OF_BLOCK } else { cost::STRAY_QUOTE };
+            self.note(&mut state, RepairKind::Quote, place..place + length, cost);
             state.place = place + length;
             self.push(state);
         }
+    }
+
+    /// Whether a string was read whose text begins on a line of its own.
+    fn is_block(&self, state: &State) -> bool {
+        let last = self.events.get(state.event.0 as usize).map(|node| node.event);
+        matches!(last, Some(Event::Text { raw, .. }) if self.source.at(raw.0) == b'\n')
     }
 
     /// The closer of the innermost list or object is missing here.

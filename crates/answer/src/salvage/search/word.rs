@@ -123,7 +123,8 @@ impl Search<'_> {
         state.charge_scalar(read.repair, cost::BARE_WORD);
         state.cost += self.guide.scalar_cost(state.child, &read.kind);
         state.place = end;
-        self.add(&mut state, Event::Word { start, end, cut: false });
+        let cut = self.options.arriving && self.source.is_end(self.source.skip_space(end));
+        self.add(&mut state, Event::Word { start, end, cut });
         self.value_read(state, Last::Other);
     }
 
@@ -134,7 +135,8 @@ impl Search<'_> {
         if words.is_empty() {
             return;
         }
-        let is_cut = self.source.is_end(at);
+        let is_cut = self.source.is_end(at)
+            || (self.options.arriving && self.source.is_end(self.source.skip_space(at)));
         if words == "-" && self.options.arriving {
             self.note(&mut state, RepairKind::Dropped, start..at, cost::MISSING_VALUE);
             state.place = at;
