@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use serde_json::Value;
 
 use super::{Coercer, Cost, Defaults, From, How, Id, Key, Kind, Kinds, Member, Plan, RepairKind, Shape, Stage, Types};
-use crate::calls::ARGUMENTS;
+use crate::calls::{ARGUMENTS, TOOL_NAMES};
 use crate::keyword;
 use crate::shape::{Field, Others};
 use crate::validate::bytes_up_to;
@@ -46,7 +46,11 @@ impl Coercer<'_> {
             let is_schema = |child: Id| self.tree.children(child).any(|child| key_of(&child) == Some(keyword::TYPE));
             return Some(inner).filter(|inner| !self.tree.children(*inner).all(is_schema));
         }
-        named("name")?;
+        let is_object = |id: &Id| matches!(self.tree.kind(*id), Kind::Object(_));
+        if let Some(inner) = named("function").filter(is_object) {
+            return Some(inner);
+        }
+        TOOL_NAMES.iter().find_map(|name| named(name))?;
         ARGUMENTS.iter().find_map(|name| named(name))
     }
 
@@ -184,6 +188,11 @@ impl Coercer<'_> {
 
     fn wrap(&mut self, id: Id, field: &Field) -> Plan {
         let container = matches!(self.tree.kind(id), Kind::List(_) | Kind::Object(_));
+        let is_blank = matches!(self.tree.kind(id), Kind::Text(text) if text.trim().is_empty());
+        if is_blank {
+            // An empty text is no value.
+            return Plan::unmet();
+        }
         if container && !self.shapes.takes(field.shape, Types::CONTAINER, 8) {
             return Plan::unmet();
         }

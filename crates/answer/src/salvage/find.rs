@@ -227,12 +227,24 @@ impl Finder<'_> {
         Some(candidate)
     }
 
+    /// `{"a", "b"}`: a list in braces.
+    fn read_set(&mut self, text: &str, place: usize, whence: Whence) -> Option<Candidate> {
+        let source = Source::new(text, End::Final);
+        source.quote_at(source.peek_space(place + 1))?;
+        self.search_budget = self.search_budget.checked_sub(text.len() - place)?;
+        let best = explain(text, place, self.options, self.shapes).into_iter().next()?;
+        let is_list = matches!(best.mended.tree.kind(best.mended.root), Kind::List(children) if children.count > 1)
+            && text.get(..best.end).is_some_and(|read| read.ends_with('}'));
+        let content = Content::Mended(Box::new(best.mended));
+        is_list.then(|| Candidate { content, others: Vec::new(), span: place..best.end, whence })
+    }
+
     /// Replaces a doubtful reading by the cheapest one.
     fn search_for_better(&mut self, text: &str, candidate: &mut Candidate, goes_on: bool) {
         let Range { start, end } = candidate.span;
         let Content::Mended(mended) = &candidate.content else { return };
         let is_wanted = self.shapes.is_some() || goes_on || mended.is_doubtful();
-        if std::env::var_os("NO_SEARCH").is_some() || !is_wanted || end - start > MAX_SEARCHED || self.search_budget == 0 {
+        if !is_wanted || end - start > MAX_SEARCHED || self.search_budget == 0 {
             return;
         }
         self.search_budget = self.search_budget.saturating_sub(end - start);
@@ -298,7 +310,7 @@ impl Finder<'_> {
         let mended = Mended { tree: parser.tree, root, noted: parser.noted };
         let in_prose = self.first_word < place && whence != Whence::Fence;
         if is_junk(&mended.tree, root, &mended.noted, in_prose) {
-            return None;
+            return if in_prose { None } else { self.read_set(text, place, whence) };
         }
         let content = Content::Mended(Box::new(mended));
         Some(Candidate { content, others: Vec::new(), span: place..end, whence })

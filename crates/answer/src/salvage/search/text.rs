@@ -271,7 +271,8 @@ impl Search<'_> {
                 return;
             }
             let colon = if raw.contains(':') { cost::STRANGE_KEY } else { 0 };
-            self.note(&mut state, RepairKind::Truncated, scan.start..end, colon);
+            let length = u32::try_from(raw.len()).unwrap_or(u32::MAX).min(160) / 8;
+            self.note(&mut state, RepairKind::Truncated, scan.start..end, colon + length);
             state.mode = Mode::After;
             return self.end_of_text(state);
         }

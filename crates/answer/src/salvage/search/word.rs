@@ -47,7 +47,9 @@ impl Search<'_> {
                 b',' | b'\n' if depth == 0 && at > start => {
                     self.end_words(state, start, at);
                     let next = self.source.peek_space(at + 1);
+                    let read = self.source.slice(start, at);
                     let is_prose = container == Some(Container::Object)
+                        && matches!(classify(read.trim_end(), self.options, false).kind, Kind::Text(_))
                         && key_like(&self.source, next) == KeyLike::No
                         && !matches!(self.source.at(next), b'}' | b']' | b'{' | b'[');
                     let price = match byte {
