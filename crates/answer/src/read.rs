@@ -317,6 +317,8 @@ fn read_any(text: &str, options: &ReadOptions) -> Answer {
     }
 }
 
+/// States of the search for the cheapest reading that cost as much as a step.
+const STATES_PER_STEP: usize = 4;
 /// Readings that are built and validated, cheapest first.
 const MAX_JUDGED: usize = 4;
 
@@ -325,6 +327,7 @@ fn best(text: &str, schema: &Schema, options: &ReadOptions, budget: &Budget) -> 
     // Finding values reads every byte a few times; a budget that is spent here is noticed by the first plan.
     let _ = budget.spend(text.len() / 16);
     let mut page = Page::new(text, &salvage, Some(&schema.shapes));
+    let _ = budget.spend(page.states() / STATES_PER_STEP);
     let quoted = page.quoted();
     let mut cheapest: Vec<(Reading<'_>, Coercer<'_>)> = Vec::new();
     let mut main: Option<Cost> = None;

@@ -134,6 +134,11 @@ impl<'t> Page<'t> {
         Self { text, found, others }
     }
 
+    /// States that the search for cheaper readings took.
+    pub(crate) fn states(&self) -> usize {
+        self.found.states
+    }
+
     /// What of the text may be passed over, as far as it is known by now.
     fn surroundings(&self) -> Rc<Surroundings<'t>> {
         let (thinking, others) = (self.found.thinking.clone(), self.others.clone());

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Trial;
 use super::edge::Place;
 use super::parser::{Noted, Outcome, Parser};
-use super::search::{Explained, explain};
+use super::search::{Explained, MAX_STATES, explain};
 use super::source::{End, KeyLike, Source, key_like};
 use super::strict::{self, Strict};
 use crate::options::{BareText, Options};
@@ -58,7 +58,12 @@ pub(crate) struct Mended {
 
 impl Mended {
     /// Whether it was read with liberties that another reading might do without.
-    fn is_doubtful(&self) -> bool {
+    fn is_doubtful(&self, text: &str) -> bool {
+        let is_text = |node: Option<Id>| node.is_some_and(|node| matches!(self.tree.kind(node), Kind::Text(_)));
+        // A string that the text ends in may have swallowed keys.
+        let swallows = |span: &Range<usize>| {
+            text.get(span.clone()).is_some_and(|text| ["\":", "':", ": "].iter().any(|mark| text.contains(mark)))
+        };
         let is_certain = |noted: &Noted| {
             matches!(
                 noted.kind,
@@ -68,7 +73,7 @@ impl Mended {
                     | RepairKind::Control
                     | RepairKind::Fence
                     | RepairKind::Ellipsis
-            )
+            ) || (noted.kind == RepairKind::Truncated && !(is_text(noted.node) && swallows(&noted.span)))
         };
         !self.noted.iter().all(is_certain)
     }
@@ -123,6 +128,8 @@ pub(crate) struct Found {
     pub(crate) too_deep: bool,
     /// What was not looked at, because so many values stand before it.
     pub(crate) unread: Option<Range<usize>>,
+    /// States that the search for cheaper readings took.
+    pub(crate) states: usize,
 }
 
 /// Finds lists and objects.
@@ -134,11 +141,21 @@ pub(crate) fn find(text: &str, options: &Options, trial: Trial, shapes: Option<&
         found: Found { thinking: thinking(text), ..Found::default() },
         first_word: text.len() - text.trim_start().len(),
         budget: text.len() * 8 + 4096,
-        search_budget: MAX_SEARCHED,
+        states_left: MAX_STATES,
         strict_budget: if trial == Trial::Failed { 0 } else { text.len() * 2 + 4096 },
     };
     finder.search();
+    finder.found.states = MAX_STATES - finder.states_left;
     finder.found
+}
+
+/// The part of a text that a search may look at: up to a value's end as one pass saw it, and some more.
+fn visible(text: &str, end: usize) -> &str {
+    let mut end = end.saturating_add(MAX_SEARCHED / 4).min(text.len());
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    text.get(..end).unwrap_or(text)
 }
 
 struct Finder<'t> {
@@ -152,8 +169,8 @@ struct Finder<'t> {
     /// Bytes that may still be read, so that the whole search stays linear.
     budget: usize,
     strict_budget: usize,
-    /// Bytes of values that may still be searched for a cheaper reading.
-    search_budget: usize,
+    /// States that may still be searched for cheaper readings.
+    states_left: usize,
 }
 
 impl Finder<'_> {
@@ -231,8 +248,8 @@ impl Finder<'_> {
     fn read_set(&mut self, text: &str, place: usize, whence: Whence) -> Option<Candidate> {
         let source = Source::new(text, End::Final);
         source.quote_at(source.peek_space(place + 1))?;
-        self.search_budget = self.search_budget.checked_sub(text.len() - place)?;
-        let best = explain(text, place, self.options, self.shapes).into_iter().next()?;
+        let text = visible(text, (place + MAX_SEARCHED / 2).min(text.len()));
+        let best = explain(text, place, self.options, self.shapes, &mut self.states_left).into_iter().next()?;
         let is_list = matches!(best.mended.tree.kind(best.mended.root), Kind::List(children) if children.count > 1)
             && text.get(..best.end).is_some_and(|read| read.ends_with('}'));
         let content = Content::Mended(Box::new(best.mended));
@@ -243,12 +260,12 @@ impl Finder<'_> {
     fn search_for_better(&mut self, text: &str, candidate: &mut Candidate, goes_on: bool) {
         let Range { start, end } = candidate.span;
         let Content::Mended(mended) = &candidate.content else { return };
-        let is_wanted = self.shapes.is_some() || goes_on || mended.is_doubtful();
-        if !is_wanted || end - start > MAX_SEARCHED || self.search_budget == 0 {
+        let is_wanted = self.shapes.is_some() || goes_on || mended.is_doubtful(text);
+        if !is_wanted || end - start > MAX_SEARCHED || self.states_left == 0 {
             return;
         }
-        self.search_budget = self.search_budget.saturating_sub(end - start);
-        let mut readings = explain(text, start, self.options, self.shapes).into_iter();
+        let text = visible(text, end);
+        let mut readings = explain(text, start, self.options, self.shapes, &mut self.states_left).into_iter();
         let Some(best) = readings.next() else { return };
         let is_tied = |other: &Explained| other.extra == 0;
         let mut others: Vec<Explained> = readings.collect();

@@ -35,10 +35,12 @@ pub(crate) struct Explained {
     pub(crate) extra: u32,
 }
 
-/// States that are expanded: at least, and for each byte.
-const MIN_STATES: usize = 6_000;
-const STATES_PER_BYTE: usize = 24;
-const MAX_STATES: usize = 200_000;
+/// States that one search may expand: at least, and for each byte. All searches of a text share [`MAX_STATES`].
+const MIN_STATES: usize = 4_000;
+const STATES_PER_BYTE: usize = 12;
+pub(crate) const MAX_STATES: usize = 120_000;
+/// States that are kept for one that may be expanded, which bounds the memory.
+const KEPT_PER_STATE: usize = 4;
 /// A state so far behind the furthest one is given up: a fault shows before.
 const WINDOW: usize = 1_536;
 /// Alternatives that are returned beside the cheapest reading.
@@ -46,18 +48,30 @@ const MAX_ALTERNATIVES: usize = 3;
 const MAX_MERGES: usize = 4_096;
 
 /// The readings of the value that starts at a place, the cheapest first. None if the search became too long.
-pub(crate) fn explain(text: &str, place: usize, options: &Options, shapes: Option<&Shapes>) -> Vec<Explained> {
+pub(crate) fn explain(
+    text: &str,
+    place: usize,
+    options: &Options,
+    shapes: Option<&Shapes>,
+    states_left: &mut usize,
+) -> Vec<Explained> {
     if let Some(escaped) = Unescaped::of(text, place) {
-        let mut readings = explain_plain(&escaped.text, 0, options, shapes);
+        let mut readings = explain_plain(&escaped.text, 0, options, shapes, states_left);
         for reading in &mut readings {
             escaped.map_back(reading);
         }
         return readings;
     }
-    explain_plain(text, place, options, shapes)
+    explain_plain(text, place, options, shapes, states_left)
 }
 
-fn explain_plain(text: &str, place: usize, options: &Options, shapes: Option<&Shapes>) -> Vec<Explained> {
+fn explain_plain(
+    text: &str,
+    place: usize,
+    options: &Options,
+    shapes: Option<&Shapes>,
+    states_left: &mut usize,
+) -> Vec<Explained> {
     let mut search = Search {
         source: Source::new(text, End::Final),
         options,
@@ -72,7 +86,8 @@ fn explain_plain(text: &str, place: usize, options: &Options, shapes: Option<&Sh
         goals: Vec::new(),
         furthest: place,
     };
-    search.run(place);
+    let states = (MIN_STATES + (text.len() - place) * STATES_PER_BYTE).min(*states_left);
+    *states_left -= states - search.run(place, states);
     search.readings()
 }
 
@@ -263,7 +278,8 @@ struct Search<'t> {
 }
 
 impl Search<'_> {
-    fn run(&mut self, place: usize) {
+    /// Searches from a place, and returns how many states are left.
+    fn run(&mut self, place: usize, states: usize) -> usize {
         let child = self.guide.root();
         self.push(State {
             place,
@@ -276,23 +292,28 @@ impl Search<'_> {
             last: Last::None,
             habits: 0,
         });
-        let mut left = (MIN_STATES + (self.source.len() - place) * STATES_PER_BYTE).min(MAX_STATES);
+        let mut left = states;
+        // What remains when the value was found is for its alternatives.
+        let mut reserve = 0;
         while let Some(state) = self.next() {
-            let Some(fewer) = left.checked_sub(1) else { return };
-            left = fewer;
+            if left == 0 || self.seen.len() > KEPT_PER_STATE * states {
+                break;
+            }
+            left -= 1;
             if let Some(goal) = self.goals.first() {
                 let slack = if self.guide.is_blind() || goal.cost == 0 { 0 } else { cost::SLACK };
                 if state.cost > goal.cost + slack {
-                    return;
+                    break;
                 }
             }
             self.furthest = self.furthest.max(state.place);
             self.expand(state);
-            if self.goals.len() == 1 {
-                // What else there is has to be found soon.
-                left = left.min(20_000);
+            if self.goals.len() == 1 && reserve == 0 {
+                reserve = left.saturating_sub(MIN_STATES);
+                left -= reserve;
             }
         }
+        left + reserve
     }
 
     fn next(&mut self) -> Option<State> {
