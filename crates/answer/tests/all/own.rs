@@ -53,18 +53,3 @@ fn check(case: &Value) -> Option<String> {
     let fine = answer.valid() == case.get("value") && wanted.all(|kind| kinds.contains(&kind)) && all && exact;
     (!fine).then(|| format!("{case}\n   got {:?} {kinds:?}", answer.valid().map(Value::to_string)))
 }
-
-#[test]
-fn debug_one() {
-    let Ok(path) = std::env::var("ONE") else { return };
-    for line in fs::read_to_string(path).expect("file").lines() {
-        let case: Value = serde_json::from_str(line).expect("case");
-        let schema = case.get("schema").filter(|schema| !schema.is_null()).map(|schema| Schema::new(schema).expect("a schema"));
-        let options = if case["kind"] == "partial" { Options::partial() } else { Options::default() };
-        let answer = read_with(case["input"].as_str().expect("text"), schema.as_ref(), &ReadOptions::default().with_salvage(options));
-        println!("INPUT {}\n  VALUE {:?}\n  {:?}", case["input"], answer.value.map(|value| value.to_string()), answer.verdict);
-        for repair in answer.repairs {
-            println!("     {} {} {:?}", repair.kind, repair.at, repair.span);
-        }
-    }
-}

@@ -76,7 +76,7 @@ fn is_shown(id: &str) -> bool {
 /// Runs a suite whose texts are whole, or still arriving, and says whether fewer values and refusals than the floor are reached.
 fn reaches(suite: &str, options: &Options, floor: (usize, usize)) -> Option<String> {
     let cases = cases(suite)?;
-    let (mut reached, mut refused, mut halves) = ((0, 0), (0, 0), [(0, 0), (0, 0)]);
+    let (mut reached, mut refused, mut shown, mut hidden) = ((0, 0), (0, 0), (0, 0), (0, 0));
     for case in cases {
         let got = answer(&case.input, &case.schema, options.clone());
         let refuse = matches!(case.kind.as_str(), "error" | "no_json");
@@ -87,15 +87,14 @@ fn reaches(suite: &str, options: &Options, floor: (usize, usize)) -> Option<Stri
         let count = if refuse { &mut refused } else { &mut reached };
         count.0 += usize::from(fine);
         count.1 += 1;
-        let half = &mut halves[usize::from(is_shown(&case.id))];
+        let half = if is_shown(&case.id) { &mut shown } else { &mut hidden };
         half.0 += usize::from(fine);
         half.1 += 1;
-        if !fine && (is_shown(&case.id) || std::env::var_os("SHOW_ALL").is_some()) {
+        if !fine && is_shown(&case.id) {
             let got = got.map_or("nothing".to_owned(), |got| got.to_string());
             println!("{} {:?}\n  want {} {}\n  got  {got}", case.id, case.input, case.kind, case.expected);
         }
     }
-    let [hidden, shown] = halves;
     println!(
         "{suite}: {} of {} values, {} of {} refusals; shown half {} of {}, other half {} of {}",
         reached.0, reached.1, refused.0, refused.1, shown.0, shown.1, hidden.0, hidden.1
@@ -108,7 +107,7 @@ fn values_of_the_public_suites_are_reached() {
     let (whole, arriving) = (Options::default(), Options::partial());
     let faults = [
         reaches("jsonrepair", &whole, (194, 6)),
-        reaches("json_repair", &whole, (107, 5)),
+        reaches("json_repair", &whole, (108, 5)),
         reaches("json_repair_schema", &whole, (29, 5)),
         reaches("baml", &whole, (180, 13)),
         reaches("baml_partial", &arriving, (19, 2)),

@@ -4,8 +4,9 @@
 //! follows from the tokens, whatever the faults. The generator knows no reader; a text that a fault leaves undecidable is not made:
 //!
 //! - a text that is still valid JSON of another value ([`Broken::is_other_json`]);
-//! - a lost closer that another single closer elsewhere mends as well, unless a schema refuses all the other values
-//!   ([`Broken::rivals`]);
+//! - a closer that is lost inside, or one too many, where one edit elsewhere mends the text as well, unless a schema refuses
+//!   all the values that come of that ([`Broken::rivals`]);
+//! - quotes around the whole of a string, which are doubled quotes;
 //! - a lost separator or quote between bare words that run together, and words that are literals or numbers.
 
 mod around;
