@@ -193,8 +193,11 @@ mod tests {
 
     #[test]
     fn a_line_says_that_its_text_was_cut() {
-        let parse =
-            Parse { file: "-".to_owned(), schema: None, form: Form { stream: false, lines: Lines { jsonl: true, report: Report { explain: false } } } };
+        let parse = Parse {
+            file: "-".to_owned(),
+            schema: None,
+            form: Form { stream: false, lines: Lines { jsonl: true, report: Report { explain: false } } },
+        };
         let line = |input: &str| {
             let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
             let line = Line { id: json!(1), input: input.to_owned(), schema, kind: String::new() };
@@ -208,8 +211,11 @@ mod tests {
 
     #[test]
     fn a_line_says_that_its_value_could_not_be_judged() {
-        let parse =
-            Parse { file: "-".to_owned(), schema: None, form: Form { stream: false, lines: Lines { jsonl: true, report: Report { explain: false } } } };
+        let parse = Parse {
+            file: "-".to_owned(),
+            schema: None,
+            form: Form { stream: false, lines: Lines { jsonl: true, report: Report { explain: false } } },
+        };
         let schema = json!({"type": "string", "pattern": "^(a|a)*(?=b)$"});
         let line = Line { id: json!(1), input: format!("\"{}\"", "a".repeat(60)), schema, kind: String::new() };
         let answer = parse.answer_line(&line, None);

@@ -3,7 +3,11 @@
 //! Options: `--seed N`, `--size N` (percent of the usual number of cases), `--set NAME` (part of a name), `--failures`,
 //! `--write FILE` (the cases as JSON lines, for other readers), `--peer NAME=FILE` (what another reader made of them).
 
-#![expect(clippy::print_stdout, clippy::expect_used, reason = "a benchmark prints its figures and stops at the first fault")]
+#![expect(
+    clippy::print_stdout,
+    clippy::expect_used,
+    reason = "a benchmark prints its figures and stops at the first fault"
+)]
 
 #[path = "../tests/all/recovery.rs"]
 mod recovery;
@@ -54,7 +58,8 @@ fn main() {
 }
 
 fn arguments() -> Arguments {
-    let mut read = Arguments { seed: 1, size: 100, set: String::new(), failures: false, write: None, peers: Vec::new() };
+    let mut read =
+        Arguments { seed: 1, size: 100, set: String::new(), failures: false, write: None, peers: Vec::new() };
     let mut given = std::env::args().skip(1);
     while let Some(name) = given.next() {
         let mut value = || given.next().expect("a value behind the option");
@@ -149,8 +154,9 @@ fn print_table(cases: &[Case], columns: &[Column]) {
     row("all cut", &|case| case.set.starts_with("cut"));
     row("all", &|_| true);
     let hurt = cases.iter().enumerate().filter(|(index, case)| {
-        let of = |column: usize| columns.get(column).and_then(|column| column.recovered.get(*index)).copied() == Some(true);
-        case.decidable_with_schema && case.decidable_without_schema && of(0) && !of(1)
+        let of =
+            |column: usize| columns.get(column).and_then(|column| column.recovered.get(*index)).copied() == Some(true);
+        case.is_decidable(Guide::None) && case.is_decidable(Guide::Schema) && of(0) && !of(1)
     });
     println!("exact without the schema and not with it: {}", hurt.count());
 }

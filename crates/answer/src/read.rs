@@ -101,18 +101,18 @@ impl Answer {
 /// The fault of a value that repeats the schema instead of filling it in.
 fn echo_of_schema(value: &Value, schema: &Schema) -> Option<Fault> {
     let inner;
-    let value = match value {
-        Value::String(text) if text.trim_start().starts_with('{') => {
-            inner = serde_json::from_str::<Value>(text).ok()?;
-            &inner
-        }
-        value => value,
+    let value = if let Some(text) = value.as_str().filter(|text| text.trim_start().starts_with('{')) {
+        inner = serde_json::from_str::<Value>(text).ok()?;
+        &inner
+    } else {
+        value
     };
     let properties = value.get(keyword::PROPERTIES)?.as_object().filter(|properties| !properties.is_empty())?;
     value.get(keyword::TYPE).filter(|name| *name == "object")?;
     let root = schema.shapes.get(schema.shapes.root)?;
     let is_declared = |key: &str| root.field(key).is_some();
-    let is_schema = |value: &Value| [keyword::TYPE, keyword::REF, keyword::ANY_OF].iter().any(|key| value.get(key).is_some());
+    let is_schema =
+        |value: &Value| [keyword::TYPE, keyword::REF, keyword::ANY_OF].iter().any(|key| value.get(key).is_some());
     let repeats = properties.iter().all(|(key, value)| is_declared(key) && is_schema(value));
     (repeats && !is_declared(keyword::PROPERTIES)).then(Fault::echo)
 }

@@ -63,7 +63,8 @@ impl Coercer<'_> {
             let key = self.tree.get(child).and_then(|node| node.key.as_deref()).unwrap_or_default();
             // A key that differs by white space is another one where others are allowed.
             // So is one that a pattern of the schema names.
-            let is_other = wanted.pattern_count() > 0 && wanted.pattern(key).is_some() || wanted.others != Others::Refused && key.trim() != key;
+            let is_other = wanted.pattern_count() > 0 && wanted.pattern(key).is_some()
+                || wanted.others != Others::Refused && key.trim() != key;
             let field = wanted.field(key).filter(|(index, exact)| *exact || !(is_other || seen.contains(index)));
             let member = match field {
                 Some((index, exact)) => {

@@ -235,7 +235,8 @@ impl Finder<'_> {
             // The fence may be what ended, not the text.
             let fence = text.get(place..).and_then(|rest| rest.find("\n```").or_else(|| rest.rfind("```")));
             let inside = fence.and_then(|fence| text.get(..place + fence));
-            if let Some((inside, shorter)) = inside.and_then(|inside| Some((inside, self.mend(inside, place, whence)?))) {
+            if let Some((inside, shorter)) = inside.and_then(|inside| Some((inside, self.mend(inside, place, whence)?)))
+            {
                 candidate = shorter;
                 limit = inside;
             }
@@ -284,31 +285,9 @@ impl Finder<'_> {
         let source = Source::new(self.text, End::Final);
         let comma = source.peek_space(end);
         let next = source.peek_space(comma + 1);
-        let key = source.at(comma) == b',' && source.quote_at(next).is_some() && key_like(&source, next) == KeyLike::Yes;
-        key || self.is_closed_twice(&source, comma)
-    }
-
-    /// Whether more brackets are closed behind a comma or closer than are opened.
-    fn is_closed_twice(&self, source: &Source<'_>, place: usize) -> bool {
-        if !matches!(source.at(place), b',' | b'}' | b']') || source.len() - place > MAX_SEARCHED {
-            return false;
-        }
-        let rest = source.slice(place, source.len());
-        let rest = rest.split("```").next().unwrap_or_default();
-        let (mut depth, mut is_quoted, mut last) = (0_i32, false, 0);
-        for byte in rest.bytes() {
-            match byte {
-                b'"' if last != b'\\' => is_quoted = !is_quoted,
-                b'{' | b'[' if !is_quoted => depth += 1,
-                b'}' | b']' if !is_quoted => depth -= 1,
-                _ => {}
-            }
-            if depth < 0 && byte != rest.as_bytes().first().copied().unwrap_or_default() {
-                return true;
-            }
-            last = byte;
-        }
-        depth < 0 && source.at(place) == b','
+        let key =
+            source.at(comma) == b',' && source.quote_at(next).is_some() && key_like(&source, next) == KeyLike::Yes;
+        key || is_closed_twice(&source, comma)
     }
 
     fn mend(&mut self, text: &str, place: usize, whence: Whence) -> Option<Candidate> {
@@ -332,6 +311,29 @@ impl Finder<'_> {
         let content = Content::Mended(Box::new(mended));
         Some(Candidate { content, others: Vec::new(), span: place..end, whence })
     }
+}
+
+/// Whether more brackets are closed behind a comma or closer than are opened.
+fn is_closed_twice(source: &Source<'_>, place: usize) -> bool {
+    if !matches!(source.at(place), b',' | b'}' | b']') || source.len() - place > MAX_SEARCHED {
+        return false;
+    }
+    let rest = source.slice(place, source.len());
+    let rest = rest.split("```").next().unwrap_or_default();
+    let (mut depth, mut is_quoted, mut last) = (0_i32, false, 0);
+    for byte in rest.bytes() {
+        match byte {
+            b'"' if last != b'\\' => is_quoted = !is_quoted,
+            b'{' | b'[' if !is_quoted => depth += 1,
+            b'}' | b']' if !is_quoted => depth -= 1,
+            _ => {}
+        }
+        if depth < 0 && byte != rest.as_bytes().first().copied().unwrap_or_default() {
+            return true;
+        }
+        last = byte;
+    }
+    depth < 0 && source.at(place) == b','
 }
 
 /// Whether what was read is no value after all, but a bracket in a sentence.

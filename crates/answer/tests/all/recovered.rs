@@ -16,6 +16,7 @@ fn score(cases: &[Case], guide: Guide) -> Score {
         let recovered = case.is_recovered(got.as_ref());
         if !recovered {
             println!("{guide:?} {} {:?}\n  want {}\n  got  {got:?}", case.set, case.broken.text, case.broken.value);
+            println!("  schema {}", case.schema);
         }
         score.add(recovered);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ pub(crate) struct Case {
     pub(crate) broken: Broken,
     pub(crate) schema: Value,
     pub(crate) compiled: Arc<Schema>,
-    pub(crate) decidable_without_schema: bool,
-    pub(crate) decidable_with_schema: bool,
+    /// With what it can be decided what was meant.
+    decidable: Vec<Guide>,
 }
 
 /// Bytes of the values that are broken.
@@ -35,21 +35,21 @@ const SIZES: std::ops::Range<usize> = 30..3_000;
 pub(crate) fn instances() -> Vec<Instance> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shared = root.join("../../../shared/corpus/schemas.jsonl.gz");
-    let text: Box<dyn Read> = match fs::File::open(shared) {
-        Ok(file) => Box::new(GzDecoder::new(file)),
-        Err(_) => {
-            let own = own_instances(&root.join("../../corpus/answer"));
-            assert!(!own.is_empty(), "there are no instances");
-            return own;
-        }
+    let Ok(file) = fs::File::open(shared) else {
+        let own = own_instances(&root.join("../../corpus/answer"));
+        assert!(!own.is_empty(), "there are no instances");
+        return own;
     };
     let mut instances = Vec::new();
-    for line in BufReader::new(text).lines() {
+    for line in BufReader::new(GzDecoder::new(file)).lines() {
         let line: Value = serde_json::from_str(&line.expect("a line")).expect("a schema and its tests");
-        let tests = line["tests"].as_array().into_iter().flatten();
-        let valid = tests.filter(|test| test["valid"] == json!(true)).map(|test| &test["data"]);
+        let (Some(schema), Some(tests)) = (line.get("schema"), line.get("tests").and_then(Value::as_array)) else {
+            continue;
+        };
+        let valid =
+            tests.iter().filter(|test| test.get("valid") == Some(&json!(true))).filter_map(|test| test.get("data"));
         let fitting = valid.filter(|value| is_fitting(value)).take(2);
-        instances.extend(fitting.map(|value| Instance { schema: line["schema"].clone(), value: value.clone() }));
+        instances.extend(fitting.map(|value| Instance { schema: schema.clone(), value: value.clone() }));
     }
     instances
 }
@@ -57,11 +57,15 @@ pub(crate) fn instances() -> Vec<Instance> {
 fn own_instances(folder: &Path) -> Vec<Instance> {
     let files = fs::read_dir(folder).expect("the folder of cases");
     let texts = files.map(|file| fs::read_to_string(file.expect("a file").path()).expect("a file of cases"));
-    let lines: Vec<Value> =
-        texts.flat_map(|text| text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect::<Vec<_>>()).collect();
-    let valued = lines.iter().filter(|case| is_fitting(&case["value"]));
+    let lines: Vec<Value> = texts
+        .flat_map(|text| text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect::<Vec<_>>())
+        .collect();
+    let valued = lines.iter().filter(|case| case.get("value").is_some_and(is_fitting));
     valued
-        .map(|case| Instance { schema: case.get("schema").cloned().unwrap_or(json!({})), value: case["value"].clone() })
+        .map(|case| Instance {
+            schema: case.get("schema").cloned().unwrap_or(json!({})),
+            value: case.get("value").cloned().unwrap_or_default(),
+        })
         .collect()
 }
 
@@ -79,7 +83,12 @@ pub(crate) struct Counts {
 
 /// Cases of a seed.
 pub(crate) fn cases(instances: &[Instance], counts: Counts, seed: u64) -> Vec<Case> {
-    let mut maker = Maker { instances, seed: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15), schemas: BTreeMap::new(), cases: Vec::new() };
+    let mut maker = Maker {
+        instances,
+        seed: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15),
+        schemas: BTreeMap::new(),
+        cases: Vec::new(),
+    };
     for fault in Fault::ALL {
         maker.fill(fault.name(), counts.single, Extent::Whole, |_| vec![*fault]);
     }
@@ -111,7 +120,8 @@ impl Maker<'_> {
             let index = usize::try_from(seed >> 8).unwrap_or(0) % self.instances.len();
             let Some(instance) = self.instances.get(index) else { continue };
             let Some(broken) = break_value(&instance.value, &faults(seed), extent, seed) else { continue };
-            let compiled = self.schemas.entry(index).or_insert_with(|| Schema::new(&instance.schema).ok().map(Arc::new));
+            let compiled =
+                self.schemas.entry(index).or_insert_with(|| Schema::new(&instance.schema).ok().map(Arc::new));
             let Some(compiled) = compiled.clone() else { continue };
             let accepts = |value: &Value| {
                 read_with(&value.to_string(), Some(&compiled), &ReadOptions::default()).repairs.is_empty()
@@ -133,8 +143,11 @@ impl Maker<'_> {
                     broken,
                     schema: instance.schema.clone(),
                     compiled,
-                    decidable_without_schema: without,
-                    decidable_with_schema: with,
+                    decidable: [(Guide::None, without), (Guide::Schema, with)]
+                        .into_iter()
+                        .filter(|(_, is_decidable)| *is_decidable)
+                        .map(|(guide, _)| guide)
+                        .collect(),
                 });
             }
         }
@@ -150,10 +163,7 @@ pub(crate) enum Guide {
 
 impl Case {
     pub(crate) fn is_decidable(&self, guide: Guide) -> bool {
-        match guide {
-            Guide::None => self.decidable_without_schema,
-            Guide::Schema => self.decidable_with_schema,
-        }
+        self.decidable.contains(&guide)
     }
 
     /// What our reader makes of the text.

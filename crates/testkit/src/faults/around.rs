@@ -25,7 +25,7 @@ const DRAFTS: &[&str] = &[
 ];
 
 /// Puts something around the text. What follows the value is left out where the text is cut.
-pub(super) fn apply(text: String, fault: Fault, is_cut: bool, dice: &mut Dice) -> Option<String> {
+pub(super) fn apply(text: &str, fault: Fault, is_cut: bool, dice: &mut Dice) -> Option<String> {
     let after = if is_cut { "" } else { *dice.pick(AFTER)? };
     Some(match fault {
         Fault::Prose => format!("{}{text}{after}", dice.pick(BEFORE)?),
@@ -37,11 +37,11 @@ pub(super) fn apply(text: String, fault: Fault, is_cut: bool, dice: &mut Dice) -
         }
         Fault::Thinking => format!("{}{text}", dice.pick(DRAFTS)?),
         Fault::EscapedWhole => {
-            let json = quoted(&text);
+            let json = quoted(text);
             // As the arguments of a call are often logged: the quotes are escaped, but no string is around them.
             json.get(1..json.len() - 1)?.to_owned()
         }
-        Fault::Encoded => quoted(&text),
+        Fault::Encoded => quoted(text),
         _ => return None,
     })
 }

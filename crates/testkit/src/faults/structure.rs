@@ -143,8 +143,7 @@ fn without_one_closer(tokens: &Tokens, index: usize, closer: &str) -> Option<Vec
         if !matches!(*piece, "}" | "]") {
             continue;
         }
-        let text: String =
-            pieces.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, piece)| *piece).collect();
+        let text: String = pieces.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, piece)| *piece).collect();
         if let Ok(value) = serde_json::from_str::<Value>(&text)
             && value != meant
             && !rivals.contains(&value)

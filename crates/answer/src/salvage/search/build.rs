@@ -54,14 +54,8 @@ impl Builder {
 impl Search<'_> {
     /// The value of a path, whose last event comes first.
     pub(super) fn build(&self, path: &[EventId]) -> Option<Mended> {
-        let mut builder = Builder {
-            tree: Tree::default(),
-            root: None,
-            open: Vec::new(),
-            key: None,
-            last: None,
-            noted: Vec::new(),
-        };
+        let mut builder =
+            Builder { tree: Tree::default(), root: None, open: Vec::new(), key: None, last: None, noted: Vec::new() };
         for id in path.iter().rev() {
             let event = self.events.get(id.0 as usize)?.event;
             self.apply(&mut builder, event)?;
@@ -70,6 +64,7 @@ impl Search<'_> {
         Some(Mended { tree: builder.tree, root, noted: builder.noted })
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     fn apply(&self, builder: &mut Builder, event: Event) -> Option<()> {
         match event {
             Event::Open(container, place) => {
@@ -102,18 +97,15 @@ impl Search<'_> {
             Event::Key { raw, span, written } => {
                 let text = self.source.slice(raw.0, raw.1);
                 let at = builder.container();
-                let key = match written {
-                    Some(written) => {
-                        let (key, repairs) = decode(text, written);
-                        for kind in repairs {
-                            builder.note(kind, at, span);
-                        }
-                        if written.complete { key } else { key.trim_end().to_owned() }
+                let key = if let Some(written) = written {
+                    let (key, repairs) = decode(text, written);
+                    for kind in repairs {
+                        builder.note(kind, at, span);
                     }
-                    None => {
-                        builder.note(RepairKind::Bare, at, span);
-                        text.to_owned()
-                    }
+                    if written.complete { key } else { key.trim_end().to_owned() }
+                } else {
+                    builder.note(RepairKind::Bare, at, span);
+                    text.to_owned()
                 };
                 builder.key = Some(key);
             }

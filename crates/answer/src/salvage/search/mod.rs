@@ -14,7 +14,7 @@ mod word;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 use std::ops::Range;
 
 use foldhash::fast::{FixedState, RandomState};
@@ -203,6 +203,7 @@ enum Container {
 }
 
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "two facts that have nothing to do with each other")]
 struct Frame {
     parent: FrameId,
     container: Container,
@@ -225,6 +226,7 @@ struct KeyNode {
 
 /// How a string was written.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a string may lack its quote and be complete")]
 struct Written {
     quote: Quote,
     style: Style,
@@ -237,12 +239,32 @@ struct Written {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Open(Container, usize),
-    Close { next: usize, complete: bool },
-    Key { raw: (usize, usize), span: (usize, usize), written: Option<Written> },
-    Text { raw: (usize, usize), span: (usize, usize), written: Written, join: bool },
-    Word { start: usize, end: usize, cut: bool },
+    Close {
+        next: usize,
+        complete: bool,
+    },
+    Key {
+        raw: (usize, usize),
+        span: (usize, usize),
+        written: Option<Written>,
+    },
+    Text {
+        raw: (usize, usize),
+        span: (usize, usize),
+        written: Written,
+        join: bool,
+    },
+    Word {
+        start: usize,
+        end: usize,
+        cut: bool,
+    },
     /// A string without quotes, or without the first one.
-    Words { start: usize, end: usize, lost_quote: bool },
+    Words {
+        start: usize,
+        end: usize,
+        lost_quote: bool,
+    },
     Missing(usize),
     /// The key that waits for a value is left out.
     DropKey(usize, usize),
@@ -332,10 +354,8 @@ impl Search<'_> {
 
     /// A number that states with the same future share.
     fn future(&self, state: &State) -> u64 {
-        let mut hasher = FixedState::default().build_hasher();
         let frame = self.frame(state.frame).map_or(0, |frame| frame.hash);
-        (state.place, state.mode, frame, state.child, state.comma).hash(&mut hasher);
-        hasher.finish()
+        FixedState::default().hash_one((state.place, state.mode, frame, state.child, state.comma))
     }
 
     fn push(&mut self, state: State) {
@@ -454,7 +474,8 @@ impl Unescaped {
         let head = rest.trim_start_matches(['{', '[', ' ', '\n', '\r', '\t']);
         let begins_escaped = head.starts_with("\\n") || head.starts_with("\\t") || head.starts_with("\\r\\n");
         let first_quote = rest.find('"').and_then(|quote| rest.get(..quote));
-        let is_escaped = first_quote.is_some_and(|before| before.ends_with('\\') && !before.contains(['\'', '“', '‘', '`']));
+        let is_escaped =
+            first_quote.is_some_and(|before| before.ends_with('\\') && !before.contains(['\'', '“', '‘', '`']));
         if !(is_escaped || begins_escaped) {
             return None;
         }

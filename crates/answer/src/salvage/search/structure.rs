@@ -1,11 +1,14 @@
 //! Steps between values: brackets, commas, colons, and what stands between them.
 
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 
 use super::guide::SetId;
-use super::{BareScan, Container, Event, Frame, FrameId, Habit, KeyNode, Last, Mode, NONE, Role, Search, State, Style, TextScan, cost};
+use super::{
+    BareScan, Container, Event, Frame, FrameId, Habit, KeyNode, Last, Mode, NONE, Role, Search, State, Style, TextScan,
+    cost,
+};
 use crate::options::{Ellipsis, MissingValue};
 use crate::repair::RepairKind;
 use crate::salvage::parser::{comment_end, fence_end, hash_end};
@@ -48,9 +51,7 @@ impl Search<'_> {
                 b'`' if is_inside && self.source.is_fence(place) && state.mode != Mode::Value => {
                     (RepairKind::Fence, fence_end(&self.source, place), cost::COMMENT)
                 }
-                b'.' if drops_ellipsis && self.is_ellipsis(place) => {
-                    (RepairKind::Ellipsis, place + 3, cost::ELLIPSIS)
-                }
+                b'.' if drops_ellipsis && self.is_ellipsis(place) => (RepairKind::Ellipsis, place + 3, cost::ELLIPSIS),
                 0xe2 if drops_ellipsis && self.source.starts_with(place, "…") => {
                     (RepairKind::Ellipsis, place + 3, cost::ELLIPSIS)
                 }
@@ -91,7 +92,8 @@ impl Search<'_> {
             _ => {
                 self.open_text(state, Role::Value);
                 let is_quote = self.source.quote_at(place).is_some();
-                if !is_quote && !(byte == b'\\' && self.source.quote_at(place + 1).is_some()) {
+                let is_escaped_quote = byte == b'\\' && self.source.quote_at(place + 1).is_some();
+                if !is_quote && !is_escaped_quote {
                     self.call(state);
                     state.mode = Mode::Bare(BareScan { start: place });
                     self.push(state);
@@ -189,9 +191,8 @@ impl Search<'_> {
     }
 
     fn push_frame(&mut self, parent: FrameId, container: Container, shapes: SetId, keys: u32, depth: usize) -> FrameId {
-        let mut hasher = FixedState::default().build_hasher();
-        (self.frame(parent).map_or(0, |frame| frame.hash), container, shapes).hash(&mut hasher);
-        let hash = hasher.finish();
+        let above = self.frame(parent).map_or(0, |frame| frame.hash);
+        let hash = FixedState::default().hash_one((above, container, shapes));
         let id = FrameId(u32::try_from(self.frames.len()).unwrap_or(NONE));
         self.frames.push(Frame { parent, container, shapes, keys, has_foreign: false, is_implied: false, hash, depth });
         id
@@ -213,7 +214,8 @@ impl Search<'_> {
     fn is_declared_around(&self, frame: &Frame, key: &str) -> bool {
         let mut at = frame.parent;
         while let Some(outer) = self.frame(at) {
-            if outer.container == Container::Object && self.guide.declares(outer.shapes, key) && !self.has_key(at, key) {
+            if outer.container == Container::Object && self.guide.declares(outer.shapes, key) && !self.has_key(at, key)
+            {
                 return true;
             }
             at = outer.parent;
@@ -238,8 +240,10 @@ impl Search<'_> {
         if self.has_key(state.frame, &key) {
             state.cost += cost::REPEATED_KEY;
         }
-        let is_clean = matches!(event, Event::Key { written: Some(written), .. } if written.inner == 0 && !written.lacks_quote);
-        let is_strange = !is_clean && (key.is_empty() || key.len() > 80 || key.contains(['\n', '{', '}', '"']) || key.contains(": "));
+        let is_clean =
+            matches!(event, Event::Key { written: Some(written), .. } if written.inner == 0 && !written.lacks_quote);
+        let is_strange = !is_clean
+            && (key.is_empty() || key.len() > 80 || key.contains(['\n', '{', '}', '"']) || key.contains(": "));
         let member = self.guide.member(frame.shapes, &key);
         let is_foreign = !frame.has_foreign && !member.is_declared && self.is_declared_around(&frame, &key);
         state.cost += member.cost + if is_strange { cost::STRANGE_KEY } else { 0 };
@@ -465,7 +469,8 @@ impl Search<'_> {
                     }
                     return;
                 }
-                let by_line = self.source.slice(place.saturating_sub(64), place).trim_end_matches([' ', '\t']).ends_with('\n');
+                let by_line =
+                    self.source.slice(place.saturating_sub(64), place).trim_end_matches([' ', '\t']).ends_with('\n');
                 let cost = if by_line { cost::COMMA_BY_LINE } else { cost::MISSING_COMMA };
                 self.note(&mut state, RepairKind::Comma, place..place, 0);
                 state.charge(Habit::NoCommas, cost);
@@ -579,7 +584,8 @@ impl Search<'_> {
     /// The text ends inside the value.
     pub(super) fn end_of_text(&mut self, mut state: State) {
         let end = self.source.len();
-        if state.mode == Mode::Colon || (state.mode == Mode::Value && self.container(&state) == Some(Container::Object)) {
+        if state.mode == Mode::Colon || (state.mode == Mode::Value && self.container(&state) == Some(Container::Object))
+        {
             self.missing(&mut state, end);
         }
         let depth = self.frame(state.frame).map_or(0, |frame| frame.depth);
@@ -642,7 +648,12 @@ impl Search<'_> {
     }
 
     fn only_closers(&self, place: usize) -> bool {
-        self.source.slice(place, self.source.len()).trim_start_matches(['}', ']', ' ', '\n', '\r', '\t']).trim_start_matches('`').trim().is_empty()
+        self.source
+            .slice(place, self.source.len())
+            .trim_start_matches(['}', ']', ' ', '\n', '\r', '\t'])
+            .trim_start_matches('`')
+            .trim()
+            .is_empty()
     }
 }
 

@@ -165,7 +165,8 @@ impl Search<'_> {
     }
 
     fn is_last_fence(&self, place: usize) -> bool {
-        self.source.is_fence(place) && self.source.slice(place, self.source.len()).trim_matches(['`', ' ', '\n']).is_empty()
+        self.source.is_fence(place)
+            && self.source.slice(place, self.source.len()).trim_matches(['`', ' ', '\n']).is_empty()
     }
 
     /// A string that ends: its content up to the first place, the text going on at the second.
@@ -203,33 +204,29 @@ impl Search<'_> {
         self.text_read(state, scan, raw, (scan.start, next), written);
     }
 
-    fn text_read(&mut self, mut state: State, scan: TextScan, raw: &str, span: (usize, usize), written: Written) {
+    fn text_read(&mut self, mut state: State, scan: TextScan, raw: &str, whole: (usize, usize), written: Written) {
         let place = (scan.from, scan.from + raw.len());
         match scan.role {
             Role::Key => {
-                let key = self.plain_text(raw, written).into_owned();
-                self.key_read(state, key, Event::Key { raw: place, span, written: Some(written) });
+                let key = plain_text(raw, written).into_owned();
+                self.key_read(state, key, Event::Key { raw: place, span: whole, written: Some(written) });
             }
             Role::Value => {
                 if !self.guide.is_blind() {
-                    let text = self.plain_text(raw, written).into_owned();
+                    let text = plain_text(raw, written).into_owned();
                     if written.inner > 0 || written.lacks_quote {
                         state.cost += self.swallowed_keys(&state, &text);
                     }
                     state.cost += self.guide.scalar_cost(state.child, &Kind::Text(text));
                 }
-                self.add(&mut state, Event::Text { raw: place, span, written, join: false });
+                self.add(&mut state, Event::Text { raw: place, span: whole, written, join: false });
                 self.value_read(state, Last::Text);
             }
             Role::Join => {
-                self.add(&mut state, Event::Text { raw: place, span, written, join: true });
+                self.add(&mut state, Event::Text { raw: place, span: whole, written, join: true });
                 self.value_read(state, Last::Text);
             }
         }
-    }
-
-    fn plain_text<'r>(&self, raw: &'r str, written: Written) -> Cow<'r, str> {
-        if raw.contains('\\') { Cow::Owned(super::build::decode(raw, written).0) } else { Cow::Borrowed(raw) }
     }
 
     /// A declared key with a colon inside a string: it is more likely a key.
@@ -237,8 +234,11 @@ impl Search<'_> {
         let Some(shapes) = self.frame(state.frame).map(|frame| frame.shapes) else { return 0 };
         let swallows = text.match_indices(':').take(16).any(|(colon, _)| {
             let before = text.get(..colon).unwrap_or_default().trim_end().trim_end_matches(['"', '\'', '\\']);
-            let word = before.rsplit(|char: char| matches!(char, '"' | '\'' | ',' | '{') || char.is_whitespace()).next();
-            word.is_some_and(|word| !word.is_empty() && self.guide.declares(shapes, word) && !self.has_key(state.frame, word))
+            let word =
+                before.rsplit(|char: char| matches!(char, '"' | '\'' | ',' | '{') || char.is_whitespace()).next();
+            word.is_some_and(|word| {
+                !word.is_empty() && self.guide.declares(shapes, word) && !self.has_key(state.frame, word)
+            })
         });
         if swallows { cost::SWALLOWED_KEY } else { 0 }
     }
@@ -278,23 +278,24 @@ impl Search<'_> {
         }
         let in_list = self.container(&state).is_some_and(|container| container != super::Container::Object);
         let in_list = in_list && !self.options.arriving;
-        if in_list && let Some(comma) = raw.find(',').filter(|_| scan.inner == 0 && raw.trim_end().ends_with([']', '}'])) {
+        if in_list
+            && let Some(comma) = raw.find(',').filter(|_| scan.inner == 0 && raw.trim_end().ends_with([']', '}']))
+        {
             let mut split = state;
             split.cost -= cost::END_OF_TEXT;
             let end = scan.from + comma;
             self.end_text(split, scan, (end, end), Lack::LastQuote);
         }
-        let written = Written {
-            quote: scan.quote,
-            style: scan.style,
-            inner: scan.inner,
-            lacks_quote: false,
-            complete: false,
-        };
+        let written =
+            Written { quote: scan.quote, style: scan.style, inner: scan.inner, lacks_quote: false, complete: false };
         // A cut string says little about what it should be.
-        state.cost += if scan.inner % 2 == 1 { 1 } else { 0 };
+        state.cost += u32::from(scan.inner % 2 == 1);
         self.text_read(state, scan, raw, (scan.start, end), written);
     }
+}
+
+fn plain_text(raw: &str, written: Written) -> Cow<'_, str> {
+    if raw.contains('\\') { Cow::Owned(super::build::decode(raw, written).0) } else { Cow::Borrowed(raw) }
 }
 
 /// Whether a string lacks its closing quote.

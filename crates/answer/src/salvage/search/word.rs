@@ -64,7 +64,9 @@ impl Search<'_> {
                     return self.end_words(state, start, at);
                 }
                 b'`' if self.source.is_fence(at) => return self.end_words(state, start, at),
-                b'\\' if at > start && matches!(self.source.at(at + 1), b'"') => return self.end_words(state, start, at),
+                b'\\' if at > start && matches!(self.source.at(at + 1), b'"') => {
+                    return self.end_words(state, start, at);
+                }
                 b' ' if depth == 0 && self.source.peek_word_colon(at + 1).is_some() => {
                     // A key may follow without a comma.
                     self.end_words(state, start, at);
@@ -137,8 +139,8 @@ impl Search<'_> {
         if words.is_empty() {
             return;
         }
-        let is_cut = self.source.is_end(at)
-            || (self.options.arriving && self.source.is_end(self.source.skip_space(at)));
+        let is_cut =
+            self.source.is_end(at) || (self.options.arriving && self.source.is_end(self.source.skip_space(at)));
         if words == "-" && self.options.arriving {
             self.note(&mut state, RepairKind::Dropped, start..at, cost::MISSING_VALUE);
             state.place = at;
@@ -184,7 +186,8 @@ impl Search<'_> {
         while !self.source.is_end(at) && at < start + 256 {
             let byte = self.source.at(at);
             let ends = matches!(byte, b':' | b',' | b'}' | b'{' | b'[' | b']' | b'\n' | b'=' | b'(' | b';')
-                || (matches!(byte, b'"' | b'\'' | b'\\' | 0xe2) && self.source.quote_at(at + usize::from(byte == b'\\')).is_some());
+                || (matches!(byte, b'"' | b'\'' | b'\\' | 0xe2)
+                    && self.source.quote_at(at + usize::from(byte == b'\\')).is_some());
             if ends {
                 break;
             }
