@@ -2,6 +2,7 @@
 
 mod gateway;
 mod load;
+mod recover;
 
 use anyhow::{Result, bail};
 
@@ -9,6 +10,7 @@ use anyhow::{Result, bail};
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["gateway"] => gateway::bench(),
-        _ => bail!("there is no such benchmark; there is: gateway"),
+        ["recover", arguments @ ..] => recover::bench(arguments),
+        _ => bail!("there is no such benchmark; there are: gateway, recover"),
     }
 }
