@@ -7,6 +7,7 @@ mod fitting;
 mod generated;
 mod interop;
 mod layering;
+mod mcp;
 mod metadata;
 mod packages;
 mod page;
