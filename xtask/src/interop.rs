@@ -3,14 +3,14 @@
 //! is in the scripts.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
 use crate::say;
+use crate::server::{Server, program};
 use crate::steps::{cargo_command, root, succeed};
 
 /// Packages that are installed together, and the scripts that use them.
@@ -106,7 +106,7 @@ pub(crate) fn check() -> Result<()> {
         bail!("the corpus cannot be encoded: {}", String::from_utf8_lossy(&output.stderr));
     }
     fs::write(&cases, output.stdout)?;
-    let program = program()?;
+    let program = program("dev")?;
     let emulator = Server::emulator(&program)?;
     let gateways = Gateways::start(&program, &folder)?;
     SUITES.iter().try_for_each(|suite| suite.check(&folder.join(suite.packages.name), &cases, &emulator.url, &gateways))
@@ -134,60 +134,6 @@ impl Gateways {
         });
         providers.collect::<Value>().to_string()
     }
-}
-
-/// A running `polywire emulate` or `polywire serve`, which ends with this.
-struct Server {
-    process: Child,
-    url: String,
-}
-
-impl Server {
-    fn emulator(program: &Path) -> Result<Self> {
-        let (mut started, line) = Self::start(Command::new(program).args(["emulate", "--json"]))?;
-        let said: Value = serde_json::from_str(&line).context("the emulator printed no address")?;
-        said.get("url").and_then(Value::as_str).unwrap_or_default().clone_into(&mut started.url);
-        Ok(started)
-    }
-
-    /// A gateway that sees no keys, so that the emulator answers. `model` serves every name, if given.
-    fn gateway(program: &Path, folder: &Path, model: Option<&str>) -> Result<Self> {
-        let mut command = Command::new(program);
-        command.args(["serve", "--port", "0", "--store", "memory"]).env_clear().current_dir(folder);
-        command.args(model.map(|model| format!("--route=*={model}")));
-        let (mut started, line) = Self::start(command.stderr(Stdio::null()))?;
-        let url = line.trim().strip_prefix("listening on ").context("the gateway printed no address")?;
-        url.clone_into(&mut started.url);
-        Ok(started)
-    }
-
-    /// Starts a server and reads its first line.
-    fn start(command: &mut Command) -> Result<(Self, String)> {
-        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-        let mut line = String::new();
-        if let Some(out) = process.stdout.take() {
-            BufReader::new(out).read_line(&mut line)?;
-        }
-        Ok((Self { process, url: String::new() }, line))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // One that has ended already is as good.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// Builds the command line program and says where it is.
-pub(crate) fn program() -> Result<PathBuf> {
-    let build = ["build", "--quiet", "-p", "polywire-cli", "--message-format=json-render-diagnostics"];
-    let output = cargo_command().args(build).stderr(Stdio::inherit()).output()?;
-    let messages = output.stdout.split(|byte| *byte == b'\n');
-    let made = messages.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-    let program = made.filter_map(|message| Some(PathBuf::from(message.get("executable")?.as_str()?))).next_back();
-    program.filter(|_| output.status.success()).context("the command line program cannot be built")
 }
 
 impl Suite {

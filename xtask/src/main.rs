@@ -1,6 +1,7 @@
 //! The build system of the workspace: `cargo xtask ci` is the one command that passes all tests, `cargo xtask gen` rewrites
 //! what is generated.
 
+mod bench;
 mod bless;
 mod dist;
 mod fitting;
@@ -12,6 +13,7 @@ mod metadata;
 mod packages;
 mod page;
 mod public_api;
+mod server;
 mod steps;
 mod tidy;
 mod tools;
@@ -29,6 +31,7 @@ usage:
   cargo xtask gen          rewrite generated files
   cargo xtask bless        rewrite the goldens of fitted schemas; read the diff before you commit it
   cargo xtask bless --show REV   compare the fits that differ from their goldens with those of a revision
+  cargo xtask bench gateway      measure the gateway beside nginx and LiteLLM
   cargo xtask dist         build what a release ships: the command, its symbols, its list of parts (SBOM)";
 
 fn main() -> ExitCode {
@@ -52,6 +55,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["gen"] => generated::write(),
         ["bless"] => bless::rewrite(),
         ["bless", "--show", revision] => bless::show(revision),
+        ["bench", what @ ..] => bench::run(what),
         ["dist"] => dist::build(),
         _ => {
             let names: Vec<&str> = steps::STEPS.iter().map(|step| step.name).collect();

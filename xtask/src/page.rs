@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::interop::program;
+use crate::server::program;
 use crate::say;
 use crate::steps::{root, succeed};
 use crate::tools::install_debian_packages;
@@ -50,6 +50,6 @@ pub(crate) fn check() -> Result<()> {
     };
     let shots = root().join("target/page");
     let mut test = Command::new("node");
-    test.arg("test/page.mjs").arg(program()?).arg(shots).env("CHROMIUM", browser);
+    test.arg("test/page.mjs").arg(program("dev")?).arg(shots).env("CHROMIUM", browser);
     succeed(test.current_dir(&folder))
 }
