@@ -41,12 +41,7 @@ const PROVIDERS: [(&str, &str); 4] = [
 
 const SUITES: [Suite; 3] = [
     Suite {
-        packages: Packages {
-            name: "python",
-            needs: &["python3"],
-            pins: &["requirements.txt"],
-            install: pip_install,
-        },
+        packages: Packages { name: "python", needs: &["python3"], pins: &["requirements.txt"], install: pip_install },
         corpus_script: Some("sdks.py"),
         emulator_script: "emulated.py",
         gateway_script: Some("gateway.py"),
@@ -112,8 +107,9 @@ pub(crate) fn check() -> Result<()> {
     SUITES.iter().try_for_each(|suite| suite.check(&folder.join(suite.packages.name), &cases, &emulator.url, &gateways))
 }
 
-/// The gateways that clients talk to.
+/// The program, and its gateways that clients talk to.
 struct Gateways {
+    program: PathBuf,
     /// One where the client names the provider.
     named: Server,
     /// One for each provider that sends every name there: agents choose model names on their own.
@@ -123,7 +119,8 @@ struct Gateways {
 impl Gateways {
     fn start(program: &Path, folder: &Path) -> Result<Self> {
         let routed = PROVIDERS.iter().map(|(_, model)| Server::gateway(program, folder, Some(model)));
-        Ok(Self { named: Server::gateway(program, folder, None)?, routed: routed.collect::<Result<_>>()? })
+        let routed = routed.collect::<Result<_>>()?;
+        Ok(Self { program: program.to_owned(), named: Server::gateway(program, folder, None)?, routed })
     }
 
     /// What a script needs to know of them, as JSON.
@@ -142,9 +139,9 @@ impl Suite {
             return Ok(());
         }
         if let Some(script) = self.corpus_script {
-            self.run(folder, script, &cases.to_string_lossy())?;
+            self.run(folder, script, &cases.to_string_lossy(), &gateways.program)?;
         }
-        self.run(folder, self.emulator_script, emulator)?;
+        self.run(folder, self.emulator_script, emulator, &gateways.program)?;
         self.gateway_script.map_or(Ok(()), |script| self.check_table(folder, script, gateways))
     }
 
@@ -170,10 +167,11 @@ impl Suite {
         }
     }
 
-    fn run(&self, folder: &Path, script: &str, argument: &str) -> Result<()> {
+    fn run(&self, folder: &Path, script: &str, argument: &str, program: &Path) -> Result<()> {
         // Node finds packages from where the script stands.
         fs::copy(root().join("interop").join(script), folder.join(script))?;
-        succeed(Command::new((self.interpreter)(folder)).arg(folder.join(script)).arg(argument).current_dir(folder))
+        let mut command = Command::new((self.interpreter)(folder));
+        succeed(command.arg(folder.join(script)).arg(argument).env("POLYWIRE", program).current_dir(folder))
     }
 }
 

@@ -32,6 +32,7 @@ usage:
   cargo xtask bless        rewrite the goldens of fitted schemas; read the diff before you commit it
   cargo xtask bless --show REV   compare the fits that differ from their goldens with those of a revision
   cargo xtask bench gateway      measure the gateway beside nginx and LiteLLM
+  cargo xtask bench mcp [PROGRAM]   measure the MCP proxy beside the same server without it
   cargo xtask dist         build what a release ships: the command, its symbols, its list of parts (SBOM)";
 
 fn main() -> ExitCode {

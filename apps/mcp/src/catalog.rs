@@ -87,7 +87,8 @@ impl Catalog {
         let server = self.tools.get(&name).and_then(|tool| self.owner(tool)).unwrap_or_default();
         let prefix = self.prefixes.iter().find(|(owner, _)| *owner == server).map_or("", |(_, prefix)| prefix.as_str());
         *member_mut(params, "name") = json!(call.name.strip_prefix(prefix).unwrap_or(&call.name));
-        let headers = self.tools.get(&name).map(|tool| param_headers(&tool.schema, &call.arguments)).unwrap_or_default();
+        let headers =
+            self.tools.get(&name).map(|tool| param_headers(&tool.schema, &call.arguments)).unwrap_or_default();
         let is_empty = call.arguments.as_object().is_some_and(serde_json::Map::is_empty);
         if had_arguments || !is_empty {
             *member_mut(params, "arguments") = call.arguments;
@@ -144,7 +145,8 @@ pub(crate) struct CachedCatalog {
 
 /// An item with a longer name.
 pub(crate) fn with_prefix(mut item: Value, prefix: &str) -> Value {
-    if let Some(name) = get(&item, "/name").as_str().filter(|_| !prefix.is_empty()).map(|name| format!("{prefix}{name}"))
+    if let Some(name) =
+        get(&item, "/name").as_str().filter(|_| !prefix.is_empty()).map(|name| format!("{prefix}{name}"))
     {
         *member_mut(&mut item, "name") = json!(name);
     }

@@ -56,7 +56,9 @@ fn find_illegal(schema: &Value, names: &mut Vec<String>) -> Option<String> {
 /// Why the headers of a call do not say what its arguments say; `None` if they do.
 pub(crate) fn header_fault(expected: &ParamHeaders, given: &ParamHeaders) -> Option<String> {
     expected.iter().find_map(|(name, value)| {
-        let Some((_, own)) = given.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)) else { return Some(format!("the header {name} is missing")) };
+        let Some((_, own)) = given.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)) else {
+            return Some(format!("the header {name} is missing"));
+        };
         let (Some(own), wanted) = (decoded(own), decoded(value)) else {
             return Some(format!("the header {name} is no valid base64"));
         };
@@ -130,7 +132,9 @@ mod tests {
             "gone": {"x-mcp-header": "Gone"}, "bad": {"x-mcp-header": "a b"}}});
         let headers = param_headers(&schema, &json!({"region": "eu", "deep": {"count": 3}, "gone": null, "bad": "x"}));
         assert_eq!(headers, [("Mcp-Param-Region".into(), "eu".into()), ("Mcp-Param-Count".into(), "3".into())]);
-        let given = |value: &str| vec![("mcp-param-region".to_owned(), value.to_owned()), ("mcp-param-count".to_owned(), "3".to_owned())];
+        let given = |value: &str| {
+            vec![("mcp-param-region".to_owned(), value.to_owned()), ("mcp-param-count".to_owned(), "3".to_owned())]
+        };
         assert_eq!(header_fault(&headers, &given("eu")), None);
         assert_eq!(header_fault(&headers, &given("=?base64?ZXU=?=")), None);
         assert!(header_fault(&headers, &given("us")).is_some());

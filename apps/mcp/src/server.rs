@@ -39,7 +39,7 @@ pub(crate) struct Pending {
     pub(crate) rounds: usize,
     /// True where the server waits for the client, which has to send its request again.
     pub(crate) is_held: bool,
-    since: Instant,
+    pub(crate) since: Instant,
 }
 
 /// What a response is for.

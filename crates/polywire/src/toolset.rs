@@ -420,7 +420,11 @@ mod tests {
         assert_eq!(with_output(plain.clone()).listed["outputSchema"], plain);
         let dangling = with_output(json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/gone"}}}));
         assert_eq!(dangling.listed["outputSchema"]["properties"]["a"], json!({}));
-        assert!(dangling.listed["_meta"]["polywire/changes"].to_string().contains("/outputSchema"), "{}", dangling.listed);
+        assert!(
+            dangling.listed["_meta"]["polywire/changes"].to_string().contains("/outputSchema"),
+            "{}",
+            dangling.listed
+        );
         let text = with_output(json!("no schema"));
         assert_eq!(text.listed.get("outputSchema"), None);
         assert_eq!(text.listed["_meta"]["polywire/changes"][0]["code"], "MCP-OUTPUT");

@@ -2,13 +2,20 @@
 
 mod gateway;
 mod load;
+mod mcp;
+
+use std::path::Path;
 
 use anyhow::{Result, bail};
+
+use crate::server::program;
 
 /// Runs a benchmark.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["gateway"] => gateway::bench(),
-        _ => bail!("there is no such benchmark; there is: gateway"),
+        ["mcp"] => mcp::bench(&program("bench")?),
+        ["mcp", program] => mcp::bench(Path::new(program)),
+        _ => bail!("there is no such benchmark; there are: gateway, mcp"),
     }
 }

@@ -120,7 +120,14 @@ fn write_report(out: &mut dyn Write, report: &BudgetReport) -> Result<()> {
     writeln!(out, "\nbudget {budget}: about {tokens_before} tokens become {tokens_after}")?;
     for cut in cuts {
         let step = json!(cut.step);
-        writeln!(out, "  {:>6} bytes, {}: {} {}", cut.bytes, step.as_str().unwrap_or_default(), cut.tool, tame(&cut.at))?;
+        writeln!(
+            out,
+            "  {:>6} bytes, {}: {} {}",
+            cut.bytes,
+            step.as_str().unwrap_or_default(),
+            cut.tool,
+            tame(&cut.at)
+        )?;
     }
     if tokens_after > budget {
         writeln!(out, "the budget is not met: what is left is required")?;

@@ -56,8 +56,7 @@ impl Session {
                 let params: Value =
                     json!({"requestId": serde_json::from_str::<Value>(&id).unwrap_or_default(), "reason": "timeout"});
                 self.push_to_server(index, Message::notification_with("notifications/cancelled", &params));
-                let reason =
-                    format!("the server `{}` did not answer within {} s", self.name(index), timeout.as_secs());
+                let reason = format!("the server `{}` did not answer within {} s", self.name(index), timeout.as_secs());
                 self.fail(index, pending.client_id.as_ref().unwrap_or(&id), &pending.purpose, &reason);
             }
         }

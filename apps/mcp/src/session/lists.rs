@@ -19,7 +19,11 @@ impl Session {
         let value = message.value();
         let params = get(&value, "/params");
         if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
-            return self.push_to_client(Message::error(&id, INVALID_PARAMS, "all tools are on one page, without cursors"));
+            return self.push_to_client(Message::error(
+                &id,
+                INVALID_PARAMS,
+                "all tools are on one page, without cursors",
+            ));
         }
         let params = if params.is_object() && self.is_single() { params.clone() } else { json!({}) };
         self.join(Some(id), TOOLS, &params);
@@ -143,7 +147,11 @@ impl Session {
     }
 
     /// What a result needs for the client's era, and does not have.
-    fn missing_members(&self, method: &str, members: &std::collections::BTreeMap<String, &RawValue>) -> Vec<(String, Box<RawValue>)> {
+    fn missing_members(
+        &self,
+        method: &str,
+        members: &std::collections::BTreeMap<String, &RawValue>,
+    ) -> Vec<(String, Box<RawValue>)> {
         let mut whole = json!({});
         if self.is_stateless() {
             complete_result(method, &mut whole);

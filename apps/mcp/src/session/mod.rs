@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use polywire::schema::Dialect;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::bridge::{ClientInfo, Era, complete_result, envelope_fault};
 use crate::catalog::Catalog;
@@ -250,7 +250,8 @@ impl Session {
             // The server knows a request that was sent again by another id.
             Some((index, own)) if own != id => {
                 let mut value = message.value();
-                *member_mut(member_mut(&mut value, "params"), "requestId") = serde_json::from_str(&own).unwrap_or_default();
+                *member_mut(member_mut(&mut value, "params"), "requestId") =
+                    serde_json::from_str(&own).unwrap_or_default();
                 self.send(index, message.with_value(&value), Purpose::Passed);
             }
             Some((index, _)) => self.send(index, message.clone(), Purpose::Passed),
@@ -275,7 +276,11 @@ impl Session {
         let answer = if method == "ping" {
             Message::result(id, "{}")
         } else {
-            Message::error(id, METHOD_NOT_FOUND, "the client speaks revision 2026-07-28, where servers send no requests")
+            Message::error(
+                id,
+                METHOD_NOT_FOUND,
+                "the client speaks revision 2026-07-28, where servers send no requests",
+            )
         };
         self.push_to_server(index, answer);
     }
@@ -283,8 +288,7 @@ impl Session {
     /// Sends a message to a server, or keeps it until the server is connected.
     fn send(&mut self, index: usize, message: Message, purpose: Purpose) {
         let is_ours = matches!(message.kind(), Kind::Request { id, .. } if is_own(id));
-        let needs_client =
-            self.speaks(index) == Some(Era::Stateless) && (is_ours || self.era == Some(Era::Sessions));
+        let needs_client = self.speaks(index) == Some(Era::Stateless) && (is_ours || self.era == Some(Era::Sessions));
         let Some(server) = self.servers.get_mut(index) else { return };
         match &mut server.connection {
             Connection::New => {}

@@ -27,7 +27,9 @@ pub(super) struct Subscription {
 impl Session {
     /// Listens to a stateless server where the client cannot, or not to several servers.
     pub(super) fn subscribe(&mut self, index: usize) {
-        let Some(server) = self.servers.get(index).filter(|server| server.era() == Some(Era::Stateless)) else { return };
+        let Some(server) = self.servers.get(index).filter(|server| server.era() == Some(Era::Stateless)) else {
+            return;
+        };
         if self.passes_subscriptions() {
             return;
         }
@@ -69,9 +71,16 @@ impl Session {
         if method == "notifications/tools/list_changed" {
             self.is_catalog_stale = true;
         }
-        if self.is_stateless() && !self.passes_subscriptions() && let Some((_, _, key)) = change {
-            let listening: Vec<Id> =
-                self.subscriptions.iter().filter(|own| own.filter.get(key).is_some()).map(|own| own.id.clone()).collect();
+        if self.is_stateless()
+            && !self.passes_subscriptions()
+            && let Some((_, _, key)) = change
+        {
+            let listening: Vec<Id> = self
+                .subscriptions
+                .iter()
+                .filter(|own| own.filter.get(key).is_some())
+                .map(|own| own.id.clone())
+                .collect();
             for id in listening {
                 let params = json!({"_meta": {SUBSCRIPTION_ID: id_value(&id)}});
                 self.deliver(notification(method, &params), Some(id));

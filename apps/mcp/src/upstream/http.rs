@@ -61,7 +61,9 @@ pub(super) async fn run(address: Address, mut messages: mpsc::Receiver<Message>,
         open.retain(|_, request| !request.is_finished());
         match message.kind() {
             // Without a session, a request is cancelled by closing its connection.
-            Kind::Notification { method } if method == "notifications/cancelled" && connection.headers().id.is_none() => {
+            Kind::Notification { method }
+                if method == "notifications/cancelled" && connection.headers().id.is_none() =>
+            {
                 let id = get(&message.value(), "/params/requestId").to_string();
                 if let Some(request) = open.remove(&id) {
                     request.abort();

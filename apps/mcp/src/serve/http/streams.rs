@@ -112,7 +112,8 @@ impl ClientSession {
                 }
                 continue;
             }
-            let addressed = if self.is_shared() { self.addressed(message, origin) } else { self.any_stream(message, origin) };
+            let addressed =
+                if self.is_shared() { self.addressed(message, origin) } else { self.any_stream(message, origin) };
             if let Some(Err(unsent)) = addressed.map(|(stream, message)| match stream {
                 Some(stream) => stream.try_send(message).map_err(mpsc::error::TrySendError::into_inner),
                 None => Err(message),
