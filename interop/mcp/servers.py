@@ -37,8 +37,10 @@ MIN_SERVERS = 12
 FOLDER = tempfile.mkdtemp(prefix="polywire-mcp-")
 
 
-def validator(schema):
-    return validators.validator_for(schema, default=Draft202012Validator)(schema, format_checker=FORMATS)
+def validator(schema, formats=None):
+    # From 2019-09 on, formats are annotations; a server that names an older draft means them.
+    is_old = re.search(r"draft-0[3-7]", str(schema.get("$schema"))) if isinstance(schema, dict) else None
+    return validators.validator_for(schema, default=Draft202012Validator)(schema, format_checker=formats or (FORMATS if is_old else None))
 
 
 def record(name, server):
@@ -85,7 +87,7 @@ def try_server(name, path, tools, dialect):
             faults.append(f"{len(tools)} tools, {len(listed)} listed")
         for own, fitted in zip(tools, listed):
             accepts_own, schema = validator(own["inputSchema"]), plain(fitted["inputSchema"], dialect)
-            accepts_fitted = validator(schema)
+            accepts_fitted = validator(schema, FORMATS)
             samples, wrong = Values(schema, accepts_fitted.is_valid).samples(SAMPLES)
             if not samples:
                 faults.append(f"{fitted['name']}: no value could be made up ({wrong} wrong) of {json.dumps(schema)[:500]}")

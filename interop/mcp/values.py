@@ -102,7 +102,7 @@ class Values:
     def string(self, schema, fullness, depth):
         from jsonschema import Draft202012Validator as Validator
         checked = Validator({**{key: schema[key] for key in ("format", "pattern", "minLength", "maxLength") if key in schema}, "type": "string"},
-                            format_checker=Validator.FORMAT_CHECKER)  # with the formats that the caller has added
+                            format_checker=Validator.FORMAT_CHECKER)
         fitting = [text for text in TEXTS if checked.is_valid(text)]
         yield from fitting[fullness:] + fitting[:fullness]
 

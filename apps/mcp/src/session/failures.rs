@@ -26,6 +26,7 @@ impl Session {
     /// A server was started again.
     pub(crate) fn on_server_up(&mut self, index: usize) -> Vec<Output> {
         let is_known = self.era.is_some();
+        self.is_catalog_stale = true;
         if let Some(server) = self.servers.get_mut(index) {
             server.connection = Connection::New;
         }

@@ -10,7 +10,7 @@ use crate::bridge::complete_result;
 use crate::catalog::ServerList;
 use crate::join::{Fault, Join, TOOLS};
 use crate::json::get;
-use crate::message::{Id, Message};
+use crate::message::{Id, Kind, Message};
 use crate::server::Purpose;
 
 impl Session {
@@ -87,6 +87,10 @@ impl Session {
         let Some(join) = self.joins.remove(&number) else { return };
         let fault = self.fault_of(&join);
         let answer = if join.is_of_tools() { self.fit_tools(&join) } else { Some(self.joined_items(&join)) };
+        let failure = match &fault {
+            Some(Fault::Failed(reason)) => Some(reason.clone()),
+            Some(Fault::Refused(_)) | None => None,
+        };
         if let Some(id) = &join.id {
             self.push_to_client(match fault {
                 Some(Fault::Refused(error)) => error.with_id(id),
@@ -95,9 +99,18 @@ impl Session {
             });
         }
         if join.is_of_tools() {
-            let waiting = std::mem::take(&mut self.waiting_calls);
-            for call in waiting {
-                self.call_known_tool(call);
+            self.release_calls(failure.as_deref());
+        }
+    }
+
+    /// Sends the calls that waited for the tools. Without the tools, nobody knows the server's schema for their arguments.
+    fn release_calls(&mut self, failure: Option<&str>) {
+        for call in std::mem::take(&mut self.waiting_calls) {
+            match (failure, call.kind()) {
+                (Some(reason), Kind::Request { id, .. }) => {
+                    self.push_to_client(Message::error(id, SERVER_ERROR, reason))
+                }
+                (_, _) => self.call_known_tool(call),
             }
         }
     }
@@ -143,6 +156,9 @@ impl Session {
         members.extend(missing.iter().map(|(key, value)| (key.clone(), &**value)));
         let text = serde_json::to_string(&members).ok();
         self.catalog = Some(Arc::clone(&catalog));
+        // A server that has failed may be back at the next call.
+        let has_failed = |fault: &Option<Fault>| matches!(fault, Some(Fault::Failed(_)));
+        self.is_catalog_stale |= join.parts().any(|(_, part)| has_failed(&part.fault));
         text
     }
 

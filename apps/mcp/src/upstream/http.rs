@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::Inbox;
+use super::resume::StreamPlace;
 use crate::bridge::STATELESS;
 use crate::json::get;
 use crate::message::{Id, Kind, Message};
@@ -29,6 +30,9 @@ struct Connection {
     longest: usize,
     session: Mutex<SessionHeaders>,
 }
+
+/// So often a stream that ends is taken up again.
+const MAX_RESUMES: usize = 100;
 
 /// How a stream of events ended.
 enum End {
@@ -140,10 +144,7 @@ impl Connection {
             Kind::Notification { .. } | Kind::Response { .. } => None,
         };
         if content_type.starts_with("text/event-stream") {
-            return match (self.read_events(response, origin).await?, origin) {
-                (End::WithoutResponse, Some(_)) => Err("its stream ended without a response".to_owned()),
-                (End::WithoutResponse | End::AfterResponse, _) => Ok(()),
-            };
+            return self.read_stream(response, origin).await;
         }
         let has_session = self.headers().id.is_some();
         let body = read_body(response, self.longest).await?;
@@ -183,12 +184,39 @@ impl Connection {
         }
     }
 
-    async fn read_events(&self, response: Response, origin: Option<&Id>) -> Result<End, String> {
+    /// Reads a stream to the response that belongs to it. A stream that ends before is taken up again where it said how (2025-11-25).
+    async fn read_stream(&self, response: Response, origin: Option<&Id>) -> Result<(), String> {
+        let mut place = StreamPlace::default();
+        let mut end = self.read_events(response, origin, &mut place).await;
+        for _ in 0..MAX_RESUMES {
+            let Some(last_id) = place.last_id.clone().filter(|_| !matches!(end, Ok(End::AfterResponse))) else { break };
+            tokio::time::sleep(place.retry()).await;
+            let request = self.request(self.client.get(&self.address.url)).header("Accept", "text/event-stream");
+            let resumed = request.header("Last-Event-ID", &last_id).send().await;
+            let resumed = resumed.map_err(|error| error.without_url().to_string())?;
+            if !resumed.status().is_success() {
+                break;
+            }
+            end = self.read_events(resumed, origin, &mut place).await;
+        }
+        match (end?, origin) {
+            (End::WithoutResponse, Some(_)) => Err("its stream ended without a response".to_owned()),
+            (End::WithoutResponse | End::AfterResponse, _) => Ok(()),
+        }
+    }
+
+    async fn read_events(
+        &self,
+        response: Response,
+        origin: Option<&Id>,
+        place: &mut StreamPlace,
+    ) -> Result<End, String> {
         let mut framer = Framer::new(Framing::Sse).with_longest(self.longest);
         let mut body = response.bytes_stream();
         let mut end = End::WithoutResponse;
         while let Some(chunk) = body.next().await {
             let chunk = chunk.map_err(|error| error.without_url().to_string())?;
+            place.push(&chunk);
             let mut messages = Vec::new();
             let pushed = framer.push(&chunk, |frame| {
                 let text = String::from_utf8_lossy(frame.data).into_owned();
@@ -197,10 +225,7 @@ impl Connection {
             });
             pushed.map_err(|error| error.to_string())?;
             for message in messages {
-                if message.text().contains("protocolVersion") && self.headers().version.is_none() {
-                    let version = get(&message.value(), "/result/protocolVersion").as_str().map(str::to_owned);
-                    self.session.lock().unwrap_or_else(PoisonError::into_inner).version = version;
-                }
+                self.remember_version_of_event(&message);
                 if matches!(message.kind(), Kind::Response { id } if Some(id) == origin) {
                     end = End::AfterResponse;
                 }
@@ -210,13 +235,20 @@ impl Connection {
         Ok(end)
     }
 
+    fn remember_version_of_event(&self, message: &Message) {
+        if self.headers().version.is_none() && message.text().contains("protocolVersion") {
+            let version = get(&message.value(), "/result/protocolVersion").as_str().map(str::to_owned);
+            self.session.lock().unwrap_or_else(PoisonError::into_inner).version = version;
+        }
+    }
+
     /// Receives what the server sends on its own, if it does.
     async fn listen(&self) {
         let request = self.request(self.client.get(&self.address.url)).header("Accept", "text/event-stream");
         let Ok(response) = request.send().await else { return };
         if response.status().is_success() {
-            // The stream ends with the session; requests go on without it.
-            let _ = self.read_events(response, None).await;
+            // When the stream ends for good, requests go on without it.
+            let _ = self.read_stream(response, None).await;
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod child;
 mod http;
+mod resume;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -19,8 +19,8 @@ pub use output::{OutputSchema, read_output};
 pub use shapes::is_schema;
 pub use shared::SharedEntry;
 
-use crate::{Dialect, ToolShape};
 use crate::keyword::Kw;
+use crate::{Dialect, ToolShape};
 
 /// The tools of a request or of a server, in order.
 #[derive(Clone, Debug, Default)]
