@@ -55,7 +55,7 @@ const use = async (client) => {
   assert.deepEqual(headers.inputSchema.required, ['region', 'note'])
   const called = await client.callTool({ name: 'test_custom_headers', arguments: { region: 'eu', note: null } })
   assert.deepEqual(JSON.parse(called.content[0].text), { region: 'eu' })
-  const wrong = await client.callTool({ name: 'test_custom_headers', arguments: { region: { a: 1 }, note: null } })
+  const wrong = await client.callTool({ name: 'test_custom_headers', arguments: { note: null } })
   assert.equal(wrong.isError, true)
   const { resources } = await client.listResources()
   assert.equal(resources.length, 3)

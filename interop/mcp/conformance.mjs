@@ -109,6 +109,23 @@ const alone = await start(node, [reference])
 const proxied = (...server) => start(polywire, ['mcp', '--for', 'mcp', '--listen', '127.0.0.1:0', ...server])
 const overHttp = await proxied('--url', alone)
 const overStdio = await proxied('--', node, reference, 'stdio')
+// Clients that differ in what they can do have servers of their own, and one scenario waits 600 ms for an answer: theirs are started before.
+const warm = async (url) => {
+  const clientCapabilities = { elicitation: {} }
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'conformance-client', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': clientCapabilities,
+  }
+  const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2026-07-28' }
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'test_simple_text', arguments: {}, _meta } }
+  const response = await fetch(url, {
+    method: 'POST', headers: { ...headers, 'Mcp-Method': call.method, 'Mcp-Name': call.params.name }, body: JSON.stringify(call),
+  })
+  if (!response.ok) throw new Error(`${url} gave ${response.status}: ${await response.text()}`)
+  await response.text()
+}
+await Promise.all([overHttp, overStdio].map(warm))
 for (const one of SUITES) {
   const title = `server ${one[0]}, ${one[1]}`
   const [own, http, stdio] = await Promise.all([alone, overHttp, overStdio].map((url) => asServer(url, one)))

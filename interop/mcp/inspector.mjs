@@ -31,7 +31,7 @@ const url = await new Promise((done, failed) => {
 const inspect = (target, method, ...args) =>
   new Promise((done, failed) => {
     const script = resolve('node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js')
-    const child = spawn(node, [script, '--cli', ...target, '--method', method, ...args], {
+    const child = spawn(node, [script, '--cli', '--connect-timeout', '60000', ...target, '--method', method, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, HOME: folder },
     })
     let [out, err] = ['', '']

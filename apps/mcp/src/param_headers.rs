@@ -42,9 +42,9 @@ fn find_illegal(schema: &Value, names: &mut Vec<String>) -> Option<String> {
         let Some(name) = mark.as_str().filter(|name| is_token(name)) else {
             return Some(format!("`{MARK}` of `{key}` is no name of a header"));
         };
-        let is_simple = matches!(get(own, "/type").as_str(), Some("string" | "integer" | "number" | "boolean"));
+        let is_simple = matches!(get(own, "/type").as_str(), Some("string" | "integer" | "boolean"));
         if !is_simple {
-            return Some(format!("`{key}` cannot be a header: it is no text, number or truth value"));
+            return Some(format!("`{key}` cannot be a header: it is no text, integer or truth value"));
         }
         let lower = name.to_ascii_lowercase();
         let is_taken = names.contains(&lower);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Attempt, Session};
-use crate::bridge::{ClientInfo, Era, ServerInfo};
+use crate::bridge::{ClientInfo, Era, STATELESS, ServerInfo};
 use crate::json::get;
 use crate::message::{Id, Message};
 use crate::server::{Connection, Pending, Purpose, Server};
@@ -52,7 +52,11 @@ impl Session {
     pub(super) fn on_server_greeting(&mut self, index: usize, era: Era, is_last: bool, message: &Message) {
         let value = message.value();
         if value.get("error").is_some() && !is_last {
-            return self.greet_server(index, era.other(), Attempt::Second);
+            // A server that knows the revision after all, as one behind a balancer may, is asked again in it.
+            let supported = get(&value, "/error/data/supported").as_array();
+            let is_known = supported.is_some_and(|versions| versions.iter().any(|version| version == STATELESS));
+            let next = if era == Era::Stateless && is_known { era } else { era.other() };
+            return self.greet_server(index, next, Attempt::Second);
         }
         if let Some(error) = value.get("error") {
             let why = get(error, "/message").as_str().unwrap_or("no reason given");
