@@ -10,6 +10,7 @@ mod fitting;
 mod generated;
 mod interop;
 mod layering;
+mod mcp;
 mod metadata;
 mod packages;
 mod page;
@@ -34,6 +35,7 @@ usage:
   cargo xtask bless --show REV   compare the fits that differ from their goldens with those of a revision
   cargo xtask bench gateway      measure the gateway beside nginx and LiteLLM
   cargo xtask bench recover      count the broken values that come back exactly, beside json_repair and jsonrepair
+  cargo xtask bench mcp [PROGRAM]   measure the MCP proxy beside the same server without it
   cargo xtask dist         build what a release ships: the command, its symbols, its list of parts (SBOM)";
 
 fn main() -> ExitCode {

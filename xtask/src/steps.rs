@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::tools::{cargo_tool, install_debian_packages};
-use crate::{docs, generated, interop, layering, packages, page, public_api, say, tidy};
+use crate::{docs, generated, interop, layering, mcp, packages, page, public_api, say, tidy};
 
 /// One check.
 pub(crate) struct Step {
@@ -31,6 +31,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "features", run: packages::features },
     Step { name: "msrv", run: packages::msrv },
     Step { name: "interop", run: interop::check },
+    Step { name: "mcp", run: mcp::check },
     Step { name: "page", run: page::check },
     Step { name: "fuzz", run: fuzz },
     Step { name: "doc", run: document },

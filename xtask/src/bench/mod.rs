@@ -2,15 +2,22 @@
 
 mod gateway;
 mod load;
+mod mcp;
 mod recover;
 
+use std::path::Path;
+
 use anyhow::{Result, bail};
+
+use crate::server::program;
 
 /// Runs a benchmark.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["gateway"] => gateway::bench(),
         ["recover", arguments @ ..] => recover::bench(arguments),
-        _ => bail!("there is no such benchmark; there are: gateway, recover"),
+        ["mcp"] => mcp::bench(&program("bench")?),
+        ["mcp", program] => mcp::bench(Path::new(program)),
+        _ => bail!("there is no such benchmark; there are: gateway, mcp, recover"),
     }
 }
