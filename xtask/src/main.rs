@@ -3,6 +3,7 @@
 
 mod bench;
 mod bless;
+mod deploy;
 mod dist;
 mod fitting;
 mod generated;
@@ -31,6 +32,7 @@ usage:
   cargo xtask bless        rewrite the goldens of fitted schemas; read the diff before you commit it
   cargo xtask bless --show REV   compare the fits that differ from their goldens with those of a revision
   cargo xtask bench gateway      measure the gateway beside nginx and LiteLLM
+  cargo xtask soak         2,000 streams and a million requests through the gateway, for ten minutes at most
   cargo xtask dist         build what a release ships: the command, its symbols, its list of parts (SBOM)";
 
 fn main() -> ExitCode {
@@ -55,6 +57,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["bless"] => bless::rewrite(),
         ["bless", "--show", revision] => bless::show(revision),
         ["bench", what @ ..] => bench::run(what),
+        ["soak"] => bench::soak::long(),
         ["dist"] => dist::build(),
         _ => {
             let names: Vec<&str> = steps::STEPS.iter().map(|step| step.name).collect();

@@ -1,7 +1,9 @@
 //! Benchmarks that need programs of others. They print figures and assert none: machines differ.
 
 mod gateway;
+mod http;
 mod load;
+pub(crate) mod soak;
 
 use anyhow::{Result, bail};
 

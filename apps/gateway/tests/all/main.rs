@@ -3,9 +3,13 @@
 
 mod cache;
 mod fallback;
+mod faults;
 mod inbound;
 mod keys;
+mod mutations;
 mod report;
+mod router_input;
+mod upstream;
 
 use polywire::Config;
 use polywire::catalog::Serve;
