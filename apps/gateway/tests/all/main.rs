@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests may fail loudly")]
 
 mod cache;
+mod echo;
 mod fallback;
 mod faults;
 mod inbound;

@@ -11,7 +11,6 @@
 mod corpus;
 #[cfg(all(feature = "aws", feature = "gcp"))]
 mod credentials;
-mod echo;
 mod laws;
 mod lists;
 mod plan;
