@@ -4,6 +4,7 @@
 mod bench;
 mod bless;
 mod built;
+mod deploy;
 mod dist;
 mod docs;
 mod fitting;
@@ -36,6 +37,7 @@ usage:
   cargo xtask bench gateway      measure the gateway beside nginx and LiteLLM
   cargo xtask bench recover      count the broken values that come back exactly, beside json_repair and jsonrepair
   cargo xtask bench mcp [PROGRAM]   measure the MCP proxy beside the same server without it
+  cargo xtask soak         2,000 streams and a million requests through the gateway, for ten minutes at most
   cargo xtask dist         build what a release ships: the command, its symbols, its list of parts (SBOM)";
 
 fn main() -> ExitCode {
@@ -60,6 +62,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["bless"] => bless::rewrite(),
         ["bless", "--show", revision] => bless::show(revision),
         ["bench", what @ ..] => bench::run(what),
+        ["soak"] => bench::soak::long(),
         ["dist"] => dist::build(),
         _ => {
             let names: Vec<&str> = steps::STEPS.iter().map(|step| step.name).collect();

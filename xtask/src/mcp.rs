@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::interop::{Packages, in_venv, npm_ci, pip_install};
 use crate::built;
+use crate::interop::{Packages, in_venv, npm_ci, pip_install};
 use crate::steps::{root, succeed};
 
 const PACKAGES: Packages = Packages {

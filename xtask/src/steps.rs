@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
+use crate::bench::soak;
 use crate::tools::{cargo_tool, install_debian_packages};
-use crate::{docs, generated, interop, layering, mcp, packages, page, public_api, say, tidy};
+use crate::{deploy, docs, generated, interop, layering, mcp, packages, page, public_api, say, tidy};
 
 /// One check.
 pub(crate) struct Step {
@@ -33,6 +34,8 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "interop", run: interop::check },
     Step { name: "mcp", run: mcp::check },
     Step { name: "page", run: page::check },
+    Step { name: "deploy", run: deploy::check },
+    Step { name: "soak", run: soak::short },
     Step { name: "fuzz", run: fuzz },
     Step { name: "doc", run: document },
     Step { name: "public-api", run: public_api::check },

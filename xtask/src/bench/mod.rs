@@ -1,9 +1,11 @@
 //! Benchmarks that need programs of others. They print figures and assert none: machines differ.
 
 mod gateway;
+mod http;
 mod load;
 mod mcp;
 mod recover;
+pub(crate) mod soak;
 
 use std::path::Path;
 
