@@ -16,6 +16,7 @@ mod metadata;
 mod packages;
 mod page;
 mod public_api;
+mod python;
 mod server;
 mod steps;
 mod tidy;

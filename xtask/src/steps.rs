@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::bench::soak;
 use crate::tools::{cargo_tool, install_debian_packages};
-use crate::{deploy, docs, generated, interop, layering, mcp, packages, page, public_api, say, tidy};
+use crate::{deploy, docs, generated, interop, layering, mcp, packages, page, public_api, python, say, tidy};
 
 /// One check.
 pub(crate) struct Step {
@@ -36,6 +36,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "page", run: page::check },
     Step { name: "deploy", run: deploy::check },
     Step { name: "soak", run: soak::short },
+    Step { name: "python", run: python::check },
     Step { name: "fuzz", run: fuzz },
     Step { name: "doc", run: document },
     Step { name: "public-api", run: public_api::check },
