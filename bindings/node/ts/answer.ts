@@ -1,6 +1,6 @@
 /** Values from the text of a model. */
 
-import { call, ValidationError } from "./errors.js";
+import { call, AnswerError } from "./errors.js";
 import { native, type NativeParsed, type NativeSchema } from "./native.js";
 import { settingsText } from "./options.js";
 import { readSchema, validateNow, type ReadSchema, type SchemaInput } from "./schema.js";
@@ -76,7 +76,7 @@ function settleTyped(answer: Answer, read: ReadSchema | undefined): void {
   try {
     answer.typed = validateNow(answer.value, read.validate);
   } catch (error) {
-    if (!(error instanceof ValidationError) || error.code !== "invalid-value") {
+    if (!(error instanceof AnswerError) || error.code !== "invalid") {
       throw error;
     }
     answer.valid = false;

@@ -49,15 +49,6 @@ export class ConversionError extends PolywireError {
   override name = "ConversionError";
 }
 
-/** The schema does not accept a value. */
-export class ValidationError extends PolywireError {
-  override name = "ValidationError";
-  /** Every reason. */
-  get errors(): readonly Issue[] {
-    return (this.details["errors"] as Issue[] | undefined) ?? [];
-  }
-}
-
 /** A body is not valid in its protocol. */
 export class DecodeError extends PolywireError {
   override name = "DecodeError";
@@ -90,10 +81,10 @@ export class ProviderError extends PolywireError {
   }
 }
 
-/** No valid value was returned. */
+/** A value is not valid: one that is loaded, or what the model returned in all attempts. */
 export class AnswerError extends PolywireError {
   override name = "AnswerError";
-  /** Why the schema does not accept the last value. */
+  /** Why the schema does not accept the value. */
   get errors(): readonly Issue[] {
     return (this.details["errors"] as Issue[] | undefined) ?? [];
   }

@@ -28,19 +28,21 @@ export interface FitOptions {
 /** A schema as a provider accepts it, and the way of values there and back. */
 export class Fitted<T = unknown> {
   readonly #native: NativeFitted;
+  readonly #texts: Texts;
   readonly #validate: Validate | undefined;
   #schema: JsonSchema | undefined;
   #changes: Change[] | undefined;
 
   /** @internal */
-  constructor(fitted: NativeFitted, validate: Validate | undefined) {
-    this.#native = fitted;
+  constructor(fitted: Remembered, validate: Validate | undefined) {
+    this.#native = fitted.native;
+    this.#texts = fitted.texts;
     this.#validate = validate;
   }
 
   /** The schema to send. */
   get schema(): JsonSchema {
-    return (this.#schema ??= JSON.parse(this.#native.schema) as JsonSchema);
+    return (this.#schema ??= JSON.parse((this.#texts.schema ??= this.#native.schema)) as JsonSchema);
   }
 
   /** Whether the schema may be sent with `strict: true`. */
@@ -48,9 +50,14 @@ export class Fitted<T = unknown> {
     return this.#native.strict;
   }
 
+  /** Whether values are converted on their way. */
+  get converts(): boolean {
+    return this.#native.converts;
+  }
+
   /** Everything that changed. */
   get changes(): Change[] {
-    return (this.#changes ??= JSON.parse(this.#native.changes) as Change[]);
+    return (this.#changes ??= JSON.parse((this.#texts.changes ??= this.#native.changes)) as Change[]);
   }
 
   /** Converts a value of the caller's schema to the fitted schema. */
@@ -79,12 +86,24 @@ export class Fitted<T = unknown> {
   }
 }
 
+/** A fit that others of the same schema share. */
+interface Remembered {
+  native: NativeFitted;
+  texts: Texts;
+}
+
+/** What was read from the native part before. */
+interface Texts {
+  schema?: string;
+  changes?: string;
+}
+
 /** Fits that are remembered for each list of dialects and options. */
 const REMEMBERED = 256;
 /** Longer texts are not kept. */
 const MAX_TEXT = 1 << 18;
 
-const remembered = new Map<string, Map<string, NativeFitted>>();
+const remembered = new Map<string, Map<string, Remembered>>();
 
 /**
  * Fits a schema to a dialect, or to all of several. Dialects are ids such as `openai-strict` ({@link dialects} lists them), names of
@@ -112,7 +131,7 @@ export function fit<S extends SchemaInput>(
   }
   let fitted = fits.get(text);
   if (fitted === undefined) {
-    fitted = call(() => native.fit(text, ids, settings));
+    fitted = { native: call(() => native.fit(text, ids, settings)), texts: {} };
     if (text.length <= MAX_TEXT) {
       evictOldest(fits);
       fits.set(text, fitted);

@@ -33,7 +33,6 @@ export {
   SchemaError,
   SendError,
   UnknownNameError,
-  ValidationError,
 } from "./errors.js";
 export { check, fit, Fitted, type CheckOptions, type FitOptions } from "./fit.js";
 export { PartialParser } from "./partial.js";

@@ -5,6 +5,7 @@ export interface NativeFitted {
   readonly schema: string;
   readonly changes: string;
   readonly strict: boolean;
+  readonly converts: boolean;
   encode(value: string): string;
   decode(value: string): string;
   load(value: string): string;

@@ -1,6 +1,6 @@
 /** Reads schemas of any kind as JSON Schema text, and validates by the schema's own library. */
 
-import { PolywireError, SchemaError, ValidationError } from "./errors.js";
+import { PolywireError, SchemaError, AnswerError } from "./errors.js";
 import type { StandardIssue, StandardProps, StandardSchema, Validate, ValidateResult } from "./standard.js";
 import type { Issue, JsonSchema } from "./types.js";
 
@@ -142,7 +142,7 @@ export function validateNow(value: unknown, validate: Validate): unknown {
     // Nobody awaits it, and a rejection that nobody handles ends the process.
     (result as PromiseLike<ValidateResult>).then(undefined, () => undefined);
     const message = "this schema validates asynchronously; use loadAsync";
-    throw new ValidationError({ code: "async-schema", message });
+    throw new AnswerError({ code: "async-schema", message });
   }
   return valueOf(result as ValidateResult);
 }
@@ -160,7 +160,7 @@ function valueOf(result: ValidateResult): unknown {
   const [first] = issues;
   const place = first === undefined || first.at === "" ? "the value" : `at \`${first.at}\``;
   const message = `the schema does not accept ${place}: ${first?.detail ?? "no reason given"}`;
-  throw new ValidationError({ code: "invalid-value", message, at: first?.at ?? "", details: { errors: issues } });
+  throw new AnswerError({ code: "invalid", message, at: first?.at ?? "", details: { errors: issues } });
 }
 
 function toIssue(issue: StandardIssue): Issue {

@@ -1,6 +1,7 @@
 /** Answers while they arrive. */
 
 import type { Asked } from "./client.js";
+import { CancelledError } from "./errors.js";
 import type { NativeAskStream } from "./native.js";
 import { settle } from "./operation.js";
 import type { DeepPartial } from "./standard.js";
@@ -24,14 +25,15 @@ export interface PartialAnswer<T> {
  */
 export class AskStream<T> implements AsyncIterable<PartialAnswer<T>> {
   readonly #native: NativeAskStream;
-  readonly #signal: AbortSignal | undefined;
+  readonly #own = new AbortController();
+  readonly #signal: AbortSignal;
   readonly #load: (json: string | null) => Promise<Asked<T>>;
   #result: Promise<Asked<T>> | undefined;
 
   /** @internal */
   constructor(stream: NativeAskStream, signal: AbortSignal | undefined, load: (json: string | null) => Promise<Asked<T>>) {
     this.#native = stream;
-    this.#signal = signal;
+    this.#signal = signal === undefined ? this.#own.signal : AbortSignal.any([signal, this.#own.signal]);
     this.#load = load;
   }
 
@@ -58,8 +60,9 @@ export class AskStream<T> implements AsyncIterable<PartialAnswer<T>> {
     return (this.#result ??= this.#settle((done) => this.#native.finish(done)).then(this.#load));
   }
 
-  /** Cancels the request. */
+  /** Cancels the request. What waits for the answer gets a {@link CancelledError}. */
   cancel(): void {
+    this.#own.abort(new CancelledError({ code: "cancelled", message: "the request was cancelled" }));
     this.#native.cancel();
   }
 
@@ -67,7 +70,7 @@ export class AskStream<T> implements AsyncIterable<PartialAnswer<T>> {
     try {
       return await settle(start, this.#signal);
     } catch (error) {
-      if (this.#signal?.aborted === true) {
+      if (this.#signal.aborted) {
         this.#native.cancel();
       }
       throw error;

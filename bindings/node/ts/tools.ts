@@ -12,10 +12,14 @@ export interface FittedTool {
   name: string;
   /** The caller's name. */
   originalName: string;
+  /** The description for the model. */
+  description: string | null;
   /** The schema of the arguments, as the provider accepts it. */
   schema: JsonSchema;
   /** Whether the tool may be sent with `strict: true`. */
   strict: boolean;
+  /** Whether arguments are converted on the way back. */
+  converts: boolean;
   changes: Change[];
 }
 
