@@ -4,6 +4,7 @@
 mod answer;
 mod catalog;
 mod client;
+mod command;
 mod emulator;
 mod operation;
 mod schema;
