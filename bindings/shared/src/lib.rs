@@ -8,6 +8,7 @@ mod answer;
 mod ask;
 mod catalog;
 mod client;
+mod dialects;
 mod emulator;
 mod error;
 mod lists;
@@ -17,9 +18,10 @@ mod runtime;
 mod schema;
 mod settings;
 mod translation;
+mod validate;
 
 pub use polywire::answer::{Fault, Repair};
-pub use polywire::schema::{Dialect, FitOptions, Fitted, Violation};
+pub use polywire::schema::{Dialect, FitOptions, Fitted, Slot, Violation};
 pub use polywire::wire::Usage;
 pub use polywire::{Action, Change, Effect};
 
@@ -27,6 +29,7 @@ pub use answer::{Parsed, PartialParser, Schema, parse};
 pub use ask::{AskStream, AskedText, AskedValue, Partial};
 pub use catalog::{dialects, models, plan};
 pub use client::Client;
+pub use dialects::model_dialects;
 pub use emulator::{Emulator, misbehaviours};
 pub use error::{Error, ErrorKind};
 pub use lists::{Call, ToolList, check_tools, fit_tools};
@@ -37,3 +40,4 @@ pub use settings::{
     AskSettings, ClientSettings, FitSettings, ParseSettings, PlanSettings, RunSettings, TranslationSettings, settings,
 };
 pub use translation::{EndedStream, RefusedResponse, TranslatedBody, Translation, TranslationStream};
+pub use validate::accept;
