@@ -8,6 +8,7 @@ mod generated;
 mod interop;
 mod layering;
 mod metadata;
+mod node_package;
 mod packages;
 mod page;
 mod public_api;

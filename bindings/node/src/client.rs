@@ -6,7 +6,9 @@ use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Result, Status};
 use napi_derive::napi;
 use polywire_bindings as bindings;
-use polywire_bindings::{AskSettings, AskedText, AskedValue, Error, Partial, RunEnded, RunSettings, ToolFuture, ToolSpec};
+use polywire_bindings::{
+    AskSettings, AskedText, AskedValue, Error, Partial, RunEnded, RunSettings, ToolFuture, ToolSpec,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, oneshot};
@@ -84,8 +86,8 @@ impl Client {
         done: Done,
     ) -> Result<Operation> {
         let read = || {
-            let listed: Vec<ListedTool> = serde_json::from_str(&tools)
-                .map_err(|error| Error::input("not-a-tool-list", error.to_string()))?;
+            let listed: Vec<ListedTool> =
+                serde_json::from_str(&tools).map_err(|error| Error::input("not-a-tool-list", error.to_string()))?;
             let schema = schema.as_deref().map(bindings::read_schema).transpose()?;
             Ok((read_value(&asked)?, listed, schema, read_settings::<RunSettings>(&settings)?))
         };

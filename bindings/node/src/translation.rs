@@ -37,8 +37,8 @@ impl Translation {
     /// Plans a request.
     #[napi(constructor)]
     pub fn new(body: &[u8], source: String, model: String, settings: String) -> Result<Self> {
-        let made = read_settings(&settings)
-            .and_then(|settings| bindings::Translation::new(body, &source, &model, &settings));
+        let made =
+            read_settings(&settings).and_then(|settings| bindings::Translation::new(body, &source, &model, &settings));
         Ok(Self(made.map_err(thrown)?))
     }
 

@@ -21,6 +21,7 @@ export class PolywireError extends Error {
   /** More about it, by code, such as `{ status: 429, retry_after_ms: 1000 }`. */
   readonly details: Readonly<Record<string, unknown>>;
 
+  /** @internal */
   constructor(record: ErrorRecord, options?: ErrorOptions) {
     super(record.message, options);
     this.code = record.code;
