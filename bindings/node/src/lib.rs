@@ -4,6 +4,7 @@
 mod answer;
 mod catalog;
 mod client;
+#[cfg(feature = "command")]
 mod command;
 mod emulator;
 mod operation;

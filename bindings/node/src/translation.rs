@@ -57,7 +57,7 @@ impl Translation {
     /// The headers as a JSON object.
     #[napi(getter)]
     pub fn headers(&self) -> Result<String> {
-        written(object(&self.0.endpoint().headers))
+        written(&self.0.endpoint().headers)
     }
 
     /// The body.
