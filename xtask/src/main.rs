@@ -12,6 +12,7 @@ mod node_package;
 mod packages;
 mod page;
 mod public_api;
+mod python;
 mod steps;
 mod tidy;
 mod tools;

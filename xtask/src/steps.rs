@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::tools::{cargo_tool, install_debian_packages};
-use crate::{generated, interop, layering, node_package, packages, page, public_api, say, tidy};
+use crate::{generated, interop, layering, node_package, packages, page, public_api, python, say, tidy};
 
 /// One check.
 pub(crate) struct Step {
@@ -33,6 +33,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "examples", run: packages::examples },
     Step { name: "interop", run: interop::check },
     Step { name: "page", run: page::check },
+    Step { name: "python", run: python::check },
     Step { name: "node", run: node_package::check },
     Step { name: "fuzz", run: fuzz },
     Step { name: "doc", run: document },

@@ -7,11 +7,11 @@ use napi::{Result, Status};
 use napi_derive::napi;
 use polywire_bindings as bindings;
 use polywire_bindings::{
-    AskSettings, AskedText, AskedValue, Error, Partial, RunEnded, RunSettings, ToolFuture, ToolSpec,
+    AskSettings, AskedText, AskedValue, Error, Partial, Reply, RunEnded, RunSettings, ToolSpec, callback_tool,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::Mutex;
 
 use crate::operation::{Done, Operation, start};
 use crate::text::{read_settings, read_value, thrown};
@@ -228,18 +228,13 @@ struct ListedTool {
 impl ListedTool {
     fn spec(self, number: u32, handle: &Arc<Handle>) -> ToolSpec {
         let handle = Arc::clone(handle);
-        let handler = move |arguments: Value| -> ToolFuture {
-            let (answer, answered) = oneshot::channel();
-            let call = ToolCall { tool: number, arguments: arguments.to_string(), answer: Some(answer) };
-            let status = handle.call(call, ThreadsafeFunctionCallMode::NonBlocking);
-            Box::pin(async move {
-                if status != Status::Ok {
-                    return Err("the program ends".to_owned());
-                }
-                answered.await.unwrap_or_else(|_| Err("the tool gave no result".to_owned()))
-            })
-        };
-        ToolSpec { name: self.name, description: self.description, schema: self.schema, handler: Arc::new(handler) }
+        let handler = callback_tool(move |arguments, reply: Reply| {
+            let call = ToolCall { tool: number, arguments: arguments.to_string(), reply: reply.clone() };
+            if handle.call(call, ThreadsafeFunctionCallMode::NonBlocking) != Status::Ok {
+                reply.resolve(Err("the program ends".to_owned()));
+            }
+        });
+        ToolSpec { name: self.name, description: self.description, schema: self.schema, handler }
     }
 }
 
@@ -248,7 +243,7 @@ impl ListedTool {
 pub struct ToolCall {
     tool: u32,
     arguments: String,
-    answer: Option<oneshot::Sender<std::result::Result<Value, String>>>,
+    reply: Reply,
 }
 
 #[napi]
@@ -267,20 +262,13 @@ impl ToolCall {
 
     /// The result as JSON.
     #[napi]
-    pub fn resolve(&mut self, value: String) {
-        self.settle(read_value(&value).map_err(|error| error.to_string()));
+    pub fn resolve(&self, value: String) {
+        self.reply.resolve(read_value(&value).map_err(|error| error.to_string()));
     }
 
     /// The message of an error, for the model.
     #[napi]
-    pub fn reject(&mut self, message: String) {
-        self.settle(Err(message));
-    }
-
-    fn settle(&mut self, answer: std::result::Result<Value, String>) {
-        if let Some(sender) = self.answer.take() {
-            // A call that was cancelled has no one who waits.
-            let _ = sender.send(answer);
-        }
+    pub fn reject(&self, message: String) {
+        self.reply.resolve(Err(message));
     }
 }

@@ -1,7 +1,31 @@
-//! The native module of the Python package.
+//! The native module of the Python package: Python objects to plain data and back, around `polywire-bindings`.
 
-use pyo3::prelude::*;
+mod answer;
+mod client;
+mod convert;
+mod error;
+mod records;
+mod schema;
+mod translation;
 
-#[pymodule]
-#[pyo3(name = "_polywire")]
-mod native {}
+#[pyo3::pymodule]
+mod _polywire {
+    #[pymodule_export]
+    use crate::answer::{NativeAnswer, NativeParser, NativeSchema, parse};
+    #[pymodule_export]
+    use crate::client::{NativeClient, NativeStream, Operation, Reply, run_command, shutdown};
+    #[pymodule_export]
+    use crate::records::{Change, Fault, Repair, Violation};
+    #[pymodule_export]
+    use crate::schema::{
+        NativeFitted, NativeTools, accept, check, check_tools, fit, fit_tools, read_schema, to_json,
+    };
+    #[pymodule_export]
+    use crate::translation::{
+        NativeEmulator, NativeTranslation, NativeTranslationStream, dialects, misbehaviours, model_dialects,
+        models, plan,
+    };
+
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}
