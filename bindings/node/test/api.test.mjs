@@ -10,7 +10,7 @@ const cjs = createRequire(import.meta.url)("polywire");
 const { check, dialects, fitTools, checkTools, models, parse, PartialParser, plan, PolywireError, Translation } = esm;
 
 test("both module systems have the same names and classes", () => {
-  const names = Object.keys(esm).filter((name) => name !== "default" && name !== "module.exports");
+  const names = Object.keys(esm).filter((name) => !["default", "module.exports", "__esModule"].includes(name));
   assert.deepEqual(names.sort(), Object.keys(cjs).sort());
   assert.equal(esm.PolywireError, cjs.PolywireError);
 });
@@ -63,7 +63,7 @@ test("parse repairs, converts, validates and lists", () => {
   const wrong = parse('{"city": 1}', schema);
   assert.equal(wrong.valid, false);
   assert.ok(wrong.errors.some(({ at, detail }) => at === "" && /days/.test(detail)), JSON.stringify(wrong.errors));
-  const none = parse("no value here", schema);
+  const none = parse("]", schema);
   assert.deepEqual([none.value, none.valid], [undefined, false]);
 });
 
@@ -77,7 +77,7 @@ test("a text that is JSON is its own value", () => {
 
 test("the partial parser gives what arrives, and the whole at the end", () => {
   const parser = new PartialParser({ type: "object", properties: { city: { type: "string" } }, required: ["city"] });
-  assert.equal(parser.push("Here you are: "), undefined);
+  assert.equal(parser.push("```json\n"), undefined);
   assert.deepEqual(parser.push('{"city": "Be'), { city: "Be" });
   assert.deepEqual(parser.completeValue, {});
   assert.equal(parser.isComplete("/city"), false);
