@@ -13,6 +13,7 @@ mod interop;
 mod layering;
 mod mcp;
 mod metadata;
+mod node_package;
 mod packages;
 mod page;
 mod public_api;

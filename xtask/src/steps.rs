@@ -9,7 +9,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::bench::soak;
 use crate::tools::{cargo_tool, install_debian_packages};
-use crate::{deploy, docs, generated, interop, layering, mcp, packages, page, public_api, python, say, tidy};
+use crate::{
+    deploy, docs, generated, interop, layering, mcp, node_package, packages, page, public_api, python, say, tidy,
+};
 
 /// One check.
 pub(crate) struct Step {
@@ -37,6 +39,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "deploy", run: deploy::check },
     Step { name: "soak", run: soak::short },
     Step { name: "python", run: python::check },
+    Step { name: "node", run: node_package::check },
     Step { name: "fuzz", run: fuzz },
     Step { name: "doc", run: document },
     Step { name: "public-api", run: public_api::check },
