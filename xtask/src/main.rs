@@ -1,18 +1,24 @@
 //! The build system of the workspace: `cargo xtask ci` is the one command that passes all tests, `cargo xtask gen` rewrites
 //! what is generated.
 
+mod bench;
 mod bless;
+mod built;
+mod deploy;
 mod dist;
+mod docs;
 mod fitting;
 mod generated;
 mod interop;
 mod layering;
+mod mcp;
 mod metadata;
 mod node_package;
 mod packages;
 mod page;
 mod public_api;
 mod python;
+mod server;
 mod steps;
 mod tidy;
 mod tools;
@@ -30,6 +36,10 @@ usage:
   cargo xtask gen          rewrite generated files
   cargo xtask bless        rewrite the goldens of fitted schemas; read the diff before you commit it
   cargo xtask bless --show REV   compare the fits that differ from their goldens with those of a revision
+  cargo xtask bench gateway      measure the gateway beside nginx and LiteLLM
+  cargo xtask bench recover      count the broken values that come back exactly, beside json_repair and jsonrepair
+  cargo xtask bench mcp [PROGRAM]   measure the MCP proxy beside the same server without it
+  cargo xtask soak         2,000 streams and a million requests through the gateway, for ten minutes at most
   cargo xtask dist         build what a release ships: the command, its symbols, its list of parts (SBOM)";
 
 fn main() -> ExitCode {
@@ -53,6 +63,8 @@ fn run(arguments: &[String]) -> Result<()> {
         ["gen"] => generated::write(),
         ["bless"] => bless::rewrite(),
         ["bless", "--show", revision] => bless::show(revision),
+        ["bench", what @ ..] => bench::run(what),
+        ["soak"] => bench::soak::long(),
         ["dist"] => dist::build(),
         _ => {
             let names: Vec<&str> = steps::STEPS.iter().map(|step| step.name).collect();

@@ -262,6 +262,7 @@ pub(crate) fn shutdown(py: Python<'_>) {
 }
 
 /// Runs the command; the first argument is the name of the program.
+#[cfg(feature = "command")]
 #[pyfunction]
 pub(crate) fn run_command(py: Python<'_>, arguments: Vec<String>) -> u8 {
     py.detach(|| polywire_cli::run(arguments.into_iter().map(Into::into)))

@@ -1,7 +1,6 @@
 //! Python objects to values and back, without text in between.
 
-use std::collections::HashMap;
-
+use foldhash::{HashMap, HashMapExt as _};
 use polywire_bindings::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -134,7 +133,7 @@ fn type_name(object: &Bound<'_, PyAny>) -> String {
 
 /// The object of a value.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    Writer { py, keys: HashMap::default() }.write(value)
+    Writer { py, keys: HashMap::new() }.write(value)
 }
 
 /// Keys repeat: each is made once.
@@ -152,11 +151,8 @@ impl<'py, 'v> Writer<'py, 'v> {
             Value::String(text) => PyString::new(py, text).into_any(),
             Value::Number(number) => write_number(py, number)?,
             Value::Array(items) => {
-                let list = PyList::empty(py);
-                for item in items {
-                    list.append(self.write(item)?)?;
-                }
-                list.into_any()
+                let items = items.iter().map(|item| self.write(item)).collect::<PyResult<Vec<_>>>()?;
+                PyList::new(py, items)?.into_any()
             }
             Value::Object(members) => {
                 let dict = PyDict::new(py);

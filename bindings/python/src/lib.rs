@@ -13,7 +13,10 @@ mod _polywire {
     #[pymodule_export]
     use crate::answer::{NativeAnswer, NativeParser, NativeSchema, parse};
     #[pymodule_export]
-    use crate::client::{NativeClient, NativeStream, Operation, Reply, run_command, shutdown};
+    use crate::client::{NativeClient, NativeStream, Operation, Reply, shutdown};
+    #[cfg(feature = "command")]
+    #[pymodule_export]
+    use crate::client::run_command;
     #[pymodule_export]
     use crate::records::{Change, Fault, Repair, Violation};
     #[pymodule_export]

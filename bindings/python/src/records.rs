@@ -1,6 +1,7 @@
 //! What happened to a schema, a request or a value: records with named fields.
 
 use polywire_bindings as shared;
+use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -32,7 +33,7 @@ macro_rules! records {
             fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
                 let mut fields: Vec<String> = Vec::new();
                 $(
-                    let shown = self.$field(py)?.into_pyobject(py)?.into_any().repr()?;
+                    let shown = self.$field(py)?.into_bound_py_any(py)?.repr()?;
                     fields.push(format!("{}={}", stringify!($field), shown));
                 )*
                 Ok(format!("{}({})", stringify!($name), fields.join(", ")))

@@ -59,9 +59,9 @@ def test_dataclasses_typed_dicts_and_other_types() -> None:
 
 
 def test_a_meet_is_accepted_by_every_member() -> None:
-    fitted = pw.fit(SCHEMA, "openai-strict", "gemini-openapi")
-    assert fitted.schema == pw.fit(SCHEMA, "openai-strict,gemini-openapi").schema
-    assert pw.check(fitted.schema, "openai-strict") == [] == pw.check(fitted.schema, "gemini-openapi")
+    fitted = pw.fit(SCHEMA, "openai", "gemini-openapi")
+    assert fitted.schema == pw.fit(SCHEMA, "openai,gemini-openapi").schema
+    assert pw.check(fitted.schema, "openai") == [] == pw.check(fitted.schema, "gemini-openapi")
 
 
 def test_changes_are_records() -> None:
