@@ -34,7 +34,7 @@ const shipment = z.object({
     z.object({ kind: z.literal("air"), flight: z.string() }),
     z.object({ kind: z.literal("sea"), days: z.number().int() }),
   ]),
-  position: z.tuple([z.number(), z.number()]),
+  position: z.tuple([z.string(), z.number()]),
 });
 
 // The AI SDK asks zod for draft 7, in which zod leaves out how long a tuple is: dialects with lists of any length get the newest draft.
