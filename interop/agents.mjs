@@ -117,6 +117,9 @@ const claude = async (url, prompt, ...args) => {
     DISABLE_AUTOUPDATER: '1',
     DISABLE_ERROR_REPORTING: '1',
     DISABLE_TELEMETRY: '1',
+    ENABLE_TOOL_SEARCH: 'false',
+    MCP_TIMEOUT: '60000',
+    MCP_CONNECTION_NONBLOCKING: '0',
   }
   const script = '@anthropic-ai/claude-code/cli-wrapper.cjs'
   const answer = JSON.parse(await run(script, ['-p', prompt, '--output-format', 'json', ...args], env))
@@ -178,7 +181,7 @@ const codexCli = {
     assert.ok(events.some((event) => event.item?.type === 'command_execution' && event.item.exit_code === 0))
   },
   async mcp(url) {
-    const server = ['[mcp_servers.words]', `command = ${JSON.stringify(behindProxy.command)}`, `args = ${JSON.stringify(behindProxy.args)}`]
+    const server = ['[mcp_servers.words]', `command = ${JSON.stringify(behindProxy.command)}`, `args = ${JSON.stringify(behindProxy.args)}`, 'startup_timeout_sec = 60', 'required = true']
     const { said } = await codex(url, own, `What is the word?\nemulate: call mcp__words__lookup_word\nemulate: repeat`, server)
     assert.ok(said.includes(word), said)
   },
@@ -226,7 +229,7 @@ const geminiCli = {
     assert.equal(answer.stats.tools.byName.read_file.success, 1)
   },
   async mcp(url) {
-    const prompt = 'What is the word?\nemulate: call mcp_words_lookup_word\nemulate: repeat'
+    const prompt = 'What is the word?\nemulate: call mcp_words_lookup.word\nemulate: repeat'
     const answer = await gemini(url, prompt, '--yolo', '-m', 'gemini-2.5-pro', { mcpServers: { words: { ...behindProxy, trust: true } } })
     assert.ok(answer.response.includes(word), answer.response)
   },

@@ -74,7 +74,7 @@ async fn handle(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
 }
 
 /// A session for a message, or why there is none.
-type Found = Result<(Option<String>, Arc<ClientSession>, Message), Response>;
+type Found = Result<(Option<String>, Arc<ClientSession>, Message), Box<Response>>;
 
 impl Proxy {
     /// Pages of other origins must not reach the servers, and neither may clients without the token.
@@ -103,7 +103,7 @@ impl Proxy {
         };
         let (name, session, message) = match self.find_session(&parts.headers, message) {
             Ok(found) => found,
-            Err(response) => return response,
+            Err(response) => return *response,
         };
         if !matches!(message.kind(), Kind::Request { .. }) {
             // In a shared session, nothing tells whose request it is about.
@@ -129,7 +129,7 @@ impl Proxy {
         }
         if let Some(version) = version.filter(|version| !WITH_SESSIONS.contains(version)) {
             let text = format!("the revision `{version}` is not supported");
-            return Err(bad_request(&Message::error(&"null".to_owned(), -32000, &text)));
+            return Err(Box::new(bad_request(&Message::error(&"null".to_owned(), -32000, &text))));
         }
         let is_greeting = matches!(message.kind(), Kind::Request { method, .. } if method == "initialize");
         match header(headers, "mcp-session-id") {
@@ -139,11 +139,11 @@ impl Proxy {
             }
             None => {
                 let text = "the header Mcp-Session-Id is missing";
-                Err(bad_request(&Message::error(&"null".to_owned(), -32000, text)))
+                Err(Box::new(bad_request(&Message::error(&"null".to_owned(), -32000, text))))
             }
             Some(name) => match self.sessions.named(name) {
                 Some(session) => Ok((None, session, message)),
-                None => Err((StatusCode::NOT_FOUND, "there is no such session").into_response()),
+                None => Err(Box::new((StatusCode::NOT_FOUND, "there is no such session").into_response())),
             },
         }
     }
@@ -220,8 +220,8 @@ fn bad_request(error: &Message) -> Response {
     json_response(StatusCode::BAD_REQUEST, error.clone(), None)
 }
 
-fn too_many() -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions").into_response()
+fn too_many() -> Box<Response> {
+    Box::new((StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions").into_response())
 }
 
 fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
