@@ -9,6 +9,8 @@ mod chance;
 mod cost;
 #[path = "../../crates/schema/tests/all/families.rs"]
 mod families;
+#[cfg(feature = "gateway")]
+mod gateway;
 mod meter;
 mod mutate;
 #[path = "../../crates/schema/tests/all/oracle.rs"]
@@ -31,6 +33,8 @@ use plain::is_plain;
 
 pub use answer::answer;
 pub use cost::{cost, families};
+#[cfg(feature = "gateway")]
+pub use gateway::gateway;
 pub use mutate::{Mutator, seeds};
 pub use shrink::shrink;
 

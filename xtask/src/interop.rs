@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use crate::say;
-use crate::server::{Server, program};
-use crate::steps::{cargo_command, root, succeed};
+use crate::server::Server;
+use crate::steps::{root, succeed};
+use crate::{built, say};
 
 /// Packages that are installed together, and the scripts that use them.
 struct Suite {
@@ -95,13 +95,12 @@ pub(crate) fn check() -> Result<()> {
     let folder = root().join("target/interop");
     fs::create_dir_all(&folder)?;
     let cases = folder.join("cases.jsonl");
-    let example = ["run", "--quiet", "-p", "polywire", "--example", "interop", "--", "corpus/wire"];
-    let output = cargo_command().args(example).output()?;
+    let output = Command::new(built::example("interop")?).arg("corpus/wire").current_dir(root()).output()?;
     if !output.status.success() {
         bail!("the corpus cannot be encoded: {}", String::from_utf8_lossy(&output.stderr));
     }
     fs::write(&cases, output.stdout)?;
-    let program = program("dev")?;
+    let program = built::command()?;
     let emulator = Server::emulator(&program)?;
     let gateways = Gateways::start(&program, &folder)?;
     SUITES.iter().try_for_each(|suite| suite.check(&folder.join(suite.packages.name), &cases, &emulator.url, &gateways))

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::built;
 use crate::interop::{Packages, in_venv, npm_ci, pip_install};
-use crate::server::program;
 use crate::steps::{root, succeed};
 
 const PACKAGES: Packages = Packages {
@@ -41,7 +41,7 @@ pub(crate) fn check() -> Result<()> {
     if !PACKAGES.are_ready(&folder)? {
         return Ok(());
     }
-    let program = program("dev")?;
+    let program = built::command()?;
     // Node finds packages from where the script stands.
     for entry in fs::read_dir(root().join("interop/mcp"))? {
         let entry = entry?;

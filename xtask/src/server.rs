@@ -34,6 +34,27 @@ impl Server {
         Ok(started)
     }
 
+    /// A gateway with its ledger in a file, before an emulator in the place of two providers.
+    pub(crate) fn gateway_before(program: &Path, home: &Path, store: &Path, emulator: &str) -> Result<Self> {
+        let mut command = Command::new(program);
+        command.args(["serve", "--port", "0", "--store"]).arg(store).env_clear().env("HOME", home).current_dir(home);
+        command.env("OPENAI_API_KEY", "any").env("OPENAI_BASE_URL", format!("{emulator}/v1"));
+        command.env("ANTHROPIC_API_KEY", "any").env("ANTHROPIC_BASE_URL", emulator);
+        let (mut started, line) = Self::start(command.stderr(Stdio::null()))?;
+        let url = line.trim().strip_prefix("listening on ").context("the gateway printed no address")?;
+        url.clone_into(&mut started.url);
+        Ok(started)
+    }
+
+    /// Creates a gateway key in a store.
+    pub(crate) fn create_key(program: &Path, home: &Path, store: &Path, name: &str, limits: &[&str]) -> Result<String> {
+        let mut create = Command::new(program);
+        create.args(["keys", "create", name, "--json", "--store"]).arg(store).args(limits);
+        let created = create.env_clear().env("HOME", home).current_dir(home).output()?;
+        let created: Value = serde_json::from_slice(&created.stdout).context("no key was created")?;
+        Ok(created.get("key").and_then(Value::as_str).context("no key was created")?.to_owned())
+    }
+
     /// Starts a server and reads its first line.
     pub(crate) fn start(command: &mut Command) -> Result<(Self, String)> {
         let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;

@@ -9,6 +9,7 @@ use axum::{Router, middleware};
 use http::Request;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
+use polywire::catalog::ServeStoreFailure;
 use polywire::wire::{FaultKind, Protocol};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -71,10 +72,16 @@ async fn admin(shared: &Shared, head: &Parts) -> Result<(), HttpResponse> {
 
 async fn ready(State(shared): State<Arc<Shared>>) -> HttpResponse {
     let store = shared.store.ping().await;
-    let is_ready = store.is_ok() && !shared.is_draining();
+    // Where requests are served without the store, a balancer must not take away every replica.
+    let needs_store = shared.active().settings.on_store_failure == ServeStoreFailure::Refuse;
+    let is_ready = (store.is_ok() || !needs_store) && !shared.is_draining();
     let status = if is_ready { 200 } else { 503 };
     let store = store.err().map_or_else(|| "ok".to_owned(), |error| error.to_string());
-    reply::json_with_status(status, &json!({"ready": is_ready, "draining": shared.is_draining(), "store": store}))
+    let replicas = shared.limiter.replicas();
+    reply::json_with_status(
+        status,
+        &json!({"ready": is_ready, "draining": shared.is_draining(), "store": store, "replicas": replicas}),
+    )
 }
 
 async fn metrics(State(shared): State<Arc<Shared>>, head: Parts) -> HttpResponse {

@@ -17,12 +17,14 @@ use crate::limits::{Admission, Exceeded, OnUnreachable};
 use crate::log;
 use crate::report::{Attempt, Content, Report, Timings, Tokens, plan_summary};
 use crate::state::{Active, Shared};
-use crate::store::{LedgerRow, StoreError};
+use crate::store::{LedgerRow, OnFailure, StoreError};
 
 /// Bytes of a recorded body. All recent requests are in memory.
 const MAX_CONTENT: usize = 64 << 10;
 /// Bytes of a token, roughly.
 const BYTES_PER_TOKEN: usize = 4;
+/// Characters of a model name in the ledger. Callers choose it.
+const MAX_NAME: usize = 200;
 
 /// The record of one request.
 #[derive(Debug)]
@@ -41,6 +43,10 @@ pub(crate) struct Entry {
     response_bytes: usize,
     /// Events of a stream. Providers send about one for each token, in far more bytes than the token has.
     events: usize,
+    /// A stream has an open row in the ledger, and its caller may have bytes of it.
+    has_begun: bool,
+    /// The row of a request that has ended, until it is written and counted.
+    ended: Option<LedgerRow>,
     is_closed: bool,
 }
 
@@ -108,6 +114,8 @@ impl Entry {
             request_bytes,
             response_bytes: 0,
             events: 0,
+            has_begun: false,
+            ended: None,
             is_closed: false,
         }
     }
@@ -118,6 +126,7 @@ impl Entry {
             return Err(WireError::new(FaultKind::Overloaded, "the gateway serves too many requests"));
         };
         self.permit = Some(permit);
+        self.check_store().await?;
         let Some(limits) = caller.limits() else { return Ok(()) };
         if !limits.allows(&self.report.model) {
             let message = format!("the key `{}` may not use the model `{}`", caller.id(), self.report.model);
@@ -138,6 +147,16 @@ impl Entry {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a request that could not be recorded before it costs anything, if the policy demands that.
+    async fn check_store(&self) -> Result<(), WireError> {
+        let is_demanded = self.active.settings.on_store_failure == ServeStoreFailure::Refuse;
+        if !is_demanded || !self.shared.store.is_failing() {
+            return Ok(());
+        }
+        let alive = self.shared.store.ping().await;
+        alive.map_err(|error| WireError::new(FaultKind::Overloaded, error.to_string()))
     }
 
     /// The model and plan that are about to be sent.
@@ -191,33 +210,59 @@ impl Entry {
     /// Writes an open row for a stream, so that a stream that was begun is counted even if this process is killed.
     pub(crate) async fn begin(&mut self) -> Result<(), StoreError> {
         let row = LedgerRow { outcome: "open".to_owned(), ..self.row(&self.tokens(None)) };
-        let written = self.shared.store.append(row).await;
-        self.judged(written)
+        let written = self.write(row).await;
+        match &written {
+            Ok(()) => self.has_begun = true,
+            Err(error) => self.refuse_unrecorded(error),
+        }
+        written
     }
 
-    /// Ends the request. The ledger has its row when this returns, unless the store fails and the policy is to serve.
+    /// Ends the request. The ledger has its row when this returns, unless the store fails and the policy is to serve. An error means that
+    /// the request is refused: it is not charged.
     pub(crate) async fn finish(&mut self, end: End) -> Result<(), StoreError> {
         if self.is_closed {
             return Ok(());
         }
-        let row = self.close(end);
-        let written = self.shared.store.append(row).await;
-        self.judged(written)
+        let row = self.end(end);
+        // If the caller goes away while this waits, the row is written and counted when this is dropped.
+        self.ended = Some(row.clone());
+        let written = self.write(row).await;
+        match &written {
+            Ok(()) => {
+                if let Some(row) = self.ended.take() {
+                    self.account(&row);
+                }
+            }
+            Err(error) => self.refuse_unrecorded(error),
+        }
+        written
     }
 
-    fn judged(&self, written: Result<(), StoreError>) -> Result<(), StoreError> {
+    /// Writes a row. A failure of the store is an error only where the policy is to refuse and the caller has nothing of the answer yet.
+    async fn write(&self, row: LedgerRow) -> Result<(), StoreError> {
+        let is_refusable = self.active.settings.on_store_failure == ServeStoreFailure::Refuse && !self.has_begun;
+        let on_failure = if is_refusable { OnFailure::Discard } else { OnFailure::Keep };
+        let written = self.shared.store.append(row, on_failure).await;
         if written.is_err() {
             self.shared.metrics.store_failed();
         }
-        match self.active.settings.on_store_failure {
-            ServeStoreFailure::Refuse => written,
-            ServeStoreFailure::Serve | _ => Ok(()),
-        }
+        if is_refusable { written } else { Ok(()) }
     }
 
-    /// Settles limits, counts, and keeps the report. Returns the row of the ledger.
-    fn close(&mut self, end: End) -> LedgerRow {
-        self.is_closed = true;
+    /// Ends a request that the caller does not get because the ledger does not have it. Nobody is charged for it.
+    fn refuse_unrecorded(&mut self, error: &StoreError) {
+        (self.report.outcome, self.report.status) = ("refused", 503);
+        self.report.error = Some(error.to_string());
+        (self.report.usage, self.report.cost_usd, self.price) = (None, None, None);
+        self.ended = None;
+        let row = self.row(&Tokens::default());
+        self.account(&row);
+        self.shared.store.append_later(row);
+    }
+
+    /// Completes the report. Returns the row of the ledger.
+    fn end(&mut self, end: End) -> LedgerRow {
         let is_served = self.response_bytes > 0 && !self.report.attempts.is_empty();
         let tokens = if is_served { self.tokens(end.usage.as_ref()) } else { Tokens::default() };
         let report = &mut self.report;
@@ -233,12 +278,18 @@ impl Entry {
             report.usage = Some(tokens);
             report.cost_usd = Cost::of(self.price.as_ref(), Some(&usage_of(tokens))).usd();
         }
-        let row = self.row(&tokens);
+        self.row(&tokens)
+    }
+
+    /// Settles limits, counts, and keeps the report.
+    fn account(&mut self, row: &LedgerRow) {
+        self.is_closed = true;
         self.permit = None;
         if let Some(admission) = &self.admission {
-            admission.settle(tokens.input.saturating_add(tokens.output), row.cost_nanos.unwrap_or_default());
+            let tokens = row.input_tokens.saturating_add(row.output_tokens);
+            admission.settle(u64::try_from(tokens).unwrap_or_default(), row.cost_nanos.unwrap_or_default());
         }
-        self.shared.metrics.closed(&self.report, &row);
+        self.shared.metrics.closed(&self.report, row);
         if let Some(telemetry) = &self.shared.telemetry {
             telemetry.record(&self.report);
         }
@@ -246,7 +297,6 @@ impl Entry {
             log::request(&self.report);
         }
         self.shared.recent.add(Arc::new(self.report.clone()));
-        row
     }
 
     /// The tokens that the provider reported, or an estimate.
@@ -284,9 +334,9 @@ impl Entry {
             received_at: report.received_at,
             key: report.key.clone(),
             protocol: report.protocol.clone(),
-            asked: report.model.clone(),
+            asked: recordable(&report.model),
             provider: last.map(|attempt| attempt.provider.clone()).unwrap_or_default(),
-            model: last.map(|attempt| attempt.model.clone()).unwrap_or_default(),
+            model: last.map(|attempt| recordable(&attempt.model)).unwrap_or_default(),
             route: report.route.clone().unwrap_or_default(),
             status: i64::from(report.status),
             outcome: report.outcome.to_owned(),
@@ -308,12 +358,20 @@ impl Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        if !self.is_closed {
-            let end = End { outcome: "cancelled", status: 499, ..End::default() };
-            let row = self.close(end);
-            self.shared.store.append_later(row);
+        if self.is_closed {
+            return;
         }
+        let end = End { outcome: "cancelled", status: 499, ..End::default() };
+        let row = self.ended.take().unwrap_or_else(|| self.end(end));
+        self.account(&row);
+        // A row that was written already is not written again.
+        self.shared.store.append_later(row);
     }
+}
+
+/// A text that every store takes: Postgres refuses zero bytes, and a row that it refuses would hold up all others.
+fn recordable(name: &str) -> String {
+    name.chars().filter(|character| *character != '\0').take(MAX_NAME).collect()
 }
 
 fn usage_of(tokens: Tokens) -> Usage {

@@ -130,6 +130,7 @@ fn relay_options(relay: &Relay, resolved: &Resolved, caller: &Caller) -> Transla
     let surface = Surface::default().with_envelope(relay.inbound.generate.envelope);
     let options = TranslateOptions::default().with_plan(plan).with_surface(surface);
     let options = options.with_stamp(Stamp::new(unix_seconds(), relay.entry.report.id.trim_start_matches("req_")));
+    let options = options.with_echo(relay.shared.echo.scoped(caller.id()));
     match relay.inbound.generate.stream {
         Some(stream) => options.with_stream(stream),
         None => options,
@@ -277,20 +278,24 @@ impl Relay {
         };
         self.shared.health.record(&health_name(model), Outcome::Success);
         self.entry.sent(&answer.body);
+        let end = End { outcome: "answered", status: 200, usage: answer.usage, repairs: answer.changes, error: None };
+        let body = Bytes::from(answer.body);
+        let response = reply::with_body(200, "application/json", body.clone());
+        let mut response = finished(&mut self.entry, self.inbound.protocol(), end, response).await;
+        if !response.status().is_success() {
+            return Ok(response);
+        }
         if self.inbound.storage == Storage::Stored
-            && let Ok(text) = std::str::from_utf8(&answer.body)
+            && let Ok(text) = std::str::from_utf8(&body)
         {
             self.shared.responses.put(&self.key, &self.inbound.body, text);
         }
-        let end = End { outcome: "answered", status: 200, usage: answer.usage, repairs: answer.changes, error: None };
-        if let Some(request) = self.fingerprint {
-            self.shared.cache.put(request, Bytes::from(answer.body.clone()));
-        }
-        let response = reply::with_body(200, "application/json", answer.body.clone());
-        let mut response = finished(&mut self.entry, self.inbound.protocol(), end, response).await;
-        if self.inbound.report == ReportPlace::Body && response.status().is_success() {
-            let reported = with_report(&answer.body, &serde_json::to_string(&self.entry.report).unwrap_or_default());
+        if self.inbound.report == ReportPlace::Body {
+            let reported = with_report(&body, &serde_json::to_string(&self.entry.report).unwrap_or_default());
             *response.body_mut() = reported.into();
+        }
+        if let Some(request) = self.fingerprint {
+            self.shared.cache.put(request, body);
         }
         for (name, value) in &carried {
             reply::put(&mut response, name, value);

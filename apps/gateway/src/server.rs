@@ -44,7 +44,10 @@ impl Server {
                 _ = keys.tick() => {
                     let shared = Arc::clone(&shared);
                     // While the store fails, the keys that are known stay valid.
-                    tokio::spawn(async move { shared.read_keys().await.ok() });
+                    tokio::spawn(async move {
+                        shared.limiter.beat().await;
+                        shared.read_keys().await.ok()
+                    });
                 }
                 changed = stop.changed() => if changed.is_err() || *stop.borrow() { break },
             }
@@ -54,6 +57,7 @@ impl Server {
         let drain = shared.active().settings.drain_timeout;
         // What is still open after this time is cut.
         let _ = tokio::time::timeout(drain, graceful.shutdown()).await;
+        shared.limiter.leave().await;
     }
 }
 

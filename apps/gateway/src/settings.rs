@@ -33,6 +33,7 @@ pub(crate) struct Settings {
     pub(crate) concurrency_per_provider: usize,
     pub(crate) recent_requests: usize,
     pub(crate) stored_responses: usize,
+    pub(crate) echo_bytes: usize,
 }
 
 /// Who may get a cached response.
@@ -77,6 +78,7 @@ impl From<Serve> for Settings {
             concurrency_per_provider: limits.concurrency_per_provider.unwrap_or(10_000),
             recent_requests: limits.recent_requests.unwrap_or(1_000),
             stored_responses: limits.stored_responses.unwrap_or(1_000),
+            echo_bytes: limits.echo_bytes.unwrap_or(32 << 20),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use arc_swap::ArcSwap;
-use polywire::Client;
+use polywire::{Client, EchoStore};
 use tokio::sync::Semaphore;
 
 use crate::cache::ResponseCache;
@@ -43,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) recent: Recent,
     pub(crate) responses: StoredResponses,
     pub(crate) cache: ResponseCache,
+    /// Reasoning and signatures that callers' protocols have no place for.
+    pub(crate) echo: Arc<EchoStore>,
     pub(crate) metrics: Metrics,
     pub(crate) telemetry: Option<Telemetry>,
     pub(crate) concurrency: Arc<Semaphore>,
@@ -69,12 +71,11 @@ impl Shared {
         access: Access,
     ) -> Result<Self, StoreError> {
         let period = Period::at(unix_ms());
-        let spent = store.spent(period.day, period.month).await?;
-        let redis = match counters {
-            Some(url) => Some(RedisCounters::open(url, &spent).await.map_err(|Unreachable(what)| StoreError(what))?),
-            None => None,
-        };
-        let limiter = Limiter::new(spent).with_redis(redis);
+        let mut limiter = Limiter::new(store.spent(period.day, period.month, None).await?);
+        if let Some(url) = counters {
+            let redis = RedisCounters::open(url).await.map_err(|Unreachable(what)| StoreError(what))?;
+            limiter = limiter.with_redis(redis, store.clone());
+        }
         let settings = &active.settings;
         let shared = Self {
             limiter,
@@ -83,6 +84,7 @@ impl Shared {
             recent: Recent::new(settings.recent_requests),
             responses: StoredResponses::new(settings.stored_responses),
             cache: ResponseCache::default(),
+            echo: Arc::new(EchoStore::new(settings.echo_bytes)),
             metrics: Metrics::new(),
             telemetry: Telemetry::from_env(),
             concurrency: Arc::new(Semaphore::new(settings.concurrency.min(Semaphore::MAX_PERMITS))),

@@ -129,8 +129,8 @@ pub use store::{Discovered, LookOptions, Network, RowSource, Store, Warning};
 pub use translate::{
     BodyKind, TranslateError, Translated, decode, decode_events, decode_request, decode_stream, translate,
 };
+pub use translation::{Echo, EchoStore, TranslateOptions, Translation};
 #[doc(hidden)]
 pub use translation::{
     StreamEnd, TranslatedError, TranslatedResponse, TranslatedStream, carried_headers, error_response,
 };
-pub use translation::{TranslateOptions, Translation};

@@ -175,19 +175,8 @@ fn gateway(program: &Path, folder: &Path, emulator: &str) -> Result<(Server, Str
     let store = home.join("ledger.db");
     let limits =
         ["--requests-per-minute", "100000000", "--tokens-per-minute", "4000000000", "--usd-per-day", "100000000"];
-    let mut create = Command::new(program);
-    create.args(["keys", "create", "bench", "--json", "--store"]).arg(&store).args(limits);
-    let created = create.env_clear().env("HOME", &home).current_dir(&home).output()?;
-    let created: Value = serde_json::from_slice(&created.stdout).context("no key was created")?;
-    let key = created.get("key").and_then(Value::as_str).context("no key was created")?.to_owned();
-    let mut command = Command::new(program);
-    command.args(["serve", "--port", "0", "--store"]).arg(&store).env_clear().env("HOME", &home).current_dir(&home);
-    command.env("OPENAI_API_KEY", "any").env("OPENAI_BASE_URL", format!("{emulator}/v1"));
-    command.env("ANTHROPIC_API_KEY", "any").env("ANTHROPIC_BASE_URL", emulator);
-    let (mut server, line) = Server::start(command.stderr(Stdio::null()))?;
-    let url = line.trim().strip_prefix("listening on ").context("the gateway printed no address")?;
-    url.clone_into(&mut server.url);
-    Ok((server, key))
+    let key = Server::create_key(program, &home, &store, "bench", &limits)?;
+    Ok((Server::gateway_before(program, &home, &store, emulator)?, key))
 }
 
 /// nginx as a plain hop with kept connections.

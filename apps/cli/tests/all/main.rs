@@ -17,6 +17,7 @@ mod process;
 #[cfg(feature = "prove")]
 mod prove;
 mod serve;
+mod serve_kill;
 mod trust;
 
 use std::fs;

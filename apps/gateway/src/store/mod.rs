@@ -71,6 +71,15 @@ pub(crate) struct UsageRow {
     pub(crate) changes: i64,
 }
 
+/// What happens to a row that cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnFailure {
+    /// It is written as soon as the store works again.
+    Keep,
+    /// It is forgotten: its request is refused.
+    Discard,
+}
+
 /// The error of a store. It has no secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoreError(pub(crate) String);
@@ -103,10 +112,18 @@ impl Store {
     }
 
     /// Writes a row, and returns when it survives the end of this process.
-    pub(crate) async fn append(&self, row: LedgerRow) -> Result<(), StoreError> {
+    pub(crate) async fn append(&self, row: LedgerRow, on_failure: OnFailure) -> Result<(), StoreError> {
         match self {
-            Self::Sqlite(store) => store.append(row).await,
-            Self::Postgres(store) => store.append(row).await,
+            Self::Sqlite(store) => store.append(row, on_failure).await,
+            Self::Postgres(store) => store.append(row, on_failure).await,
+        }
+    }
+
+    /// Returns `true` if the last rows could not be written.
+    pub(crate) fn is_failing(&self) -> bool {
+        match self {
+            Self::Sqlite(store) => store.is_failing(),
+            Self::Postgres(store) => store.is_failing(),
         }
     }
 
@@ -134,11 +151,11 @@ impl Store {
         }
     }
 
-    /// What every key has spent since these times, in Unix milliseconds.
-    pub(crate) async fn spent(&self, day: i64, month: i64) -> Result<Vec<Spent>, StoreError> {
+    /// What every key, or one of them, has spent since these times, in Unix milliseconds.
+    pub(crate) async fn spent(&self, day: i64, month: i64, key: Option<&str>) -> Result<Vec<Spent>, StoreError> {
         match self {
-            Self::Sqlite(store) => store.spent(day, month).await,
-            Self::Postgres(store) => store.spent(day, month).await,
+            Self::Sqlite(store) => store.spent(day, month, key).await,
+            Self::Postgres(store) => store.spent(day, month, key).await,
         }
     }
 

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_postgres::{Client, Config, NoTls};
 
-use super::{LedgerRow, Spent, StoreError, UsageRow};
+use super::{LedgerRow, OnFailure, Spent, StoreError, UsageRow};
 use crate::key::Key;
 
 /// Steps from one version of the tables to the next. Steps are added, never changed.
@@ -26,7 +27,8 @@ const MIGRATIONS: &[&str] = &["
     CREATE INDEX polywire_requests_by_key ON polywire_requests (key, received_at);
 "];
 
-/// A finished row is never replaced; an open one is replaced by its end.
+/// A finished row is never replaced; an open one is replaced by its end. A row that may have been written although the store failed is
+/// replaced by the refusal of its request.
 const APPEND: &str = "
     INSERT INTO polywire_requests SELECT * FROM UNNEST($1::TEXT[], $2::BIGINT[], $3::TEXT[], $4::TEXT[], $5::TEXT[], $6::TEXT[],
         $7::TEXT[], $8::TEXT[], $9::BIGINT[], $10::TEXT[], $11::BOOLEAN[], $12::BIGINT[], $13::BIGINT[], $14::BIGINT[],
@@ -36,7 +38,7 @@ const APPEND: &str = "
         = (excluded.provider, excluded.model, excluded.route, excluded.status, excluded.outcome, excluded.attempts,
         excluded.input_tokens, excluded.output_tokens, excluded.estimated, excluded.cost_nanos, excluded.changes, excluded.wider,
         excluded.narrower, excluded.first_byte_ms, excluded.total_ms, excluded.overhead_us)
-    WHERE polywire_requests.outcome = 'open' AND excluded.outcome <> 'open'";
+    WHERE polywire_requests.outcome = 'open' AND excluded.outcome <> 'open' OR excluded.outcome = 'refused'";
 
 /// The number of the lock under which one replica changes the tables.
 const MIGRATION_LOCK: i64 = 0x706f_6c79;
@@ -45,15 +47,17 @@ const MAX_BACKLOG: usize = 100_000;
 const QUEUE: usize = 8_192;
 /// A database that does not answer within this time is taken for gone.
 const TIMEOUT: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 type Waiter = Option<oneshot::Sender<Result<(), StoreError>>>;
-type Job = (Box<LedgerRow>, Waiter);
+type Job = (Box<LedgerRow>, OnFailure, Waiter);
 
 /// A handle to the tables.
 #[derive(Clone, Debug)]
 pub(crate) struct Postgres {
     connection: Arc<Connection>,
     jobs: mpsc::Sender<Job>,
+    is_failing: Arc<AtomicBool>,
 }
 
 /// A connection that is opened when it is needed.
@@ -86,18 +90,23 @@ impl Postgres {
         let connection = Arc::new(Connection { config, client: Mutex::default() });
         migrate(&*connection.client().await?).await?;
         let (jobs, queue) = mpsc::channel(QUEUE);
-        tokio::spawn(work(Arc::clone(&connection), queue));
-        Ok(Self { connection, jobs })
+        let is_failing = Arc::new(AtomicBool::new(false));
+        tokio::spawn(work(Arc::clone(&connection), queue, Arc::clone(&is_failing)));
+        Ok(Self { connection, jobs, is_failing })
     }
 
-    pub(crate) async fn append(&self, row: LedgerRow) -> Result<(), StoreError> {
+    pub(crate) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
+    }
+
+    pub(crate) async fn append(&self, row: LedgerRow, on_failure: OnFailure) -> Result<(), StoreError> {
         let (waiter, done) = oneshot::channel();
-        self.jobs.send((Box::new(row), Some(waiter))).await.map_err(|_| stopped())?;
+        self.jobs.send((Box::new(row), on_failure, Some(waiter))).await.map_err(|_| stopped())?;
         done.await.map_err(|_| stopped())?
     }
 
     pub(crate) fn append_later(&self, row: LedgerRow) {
-        if let Err(mpsc::error::TrySendError::Full(job)) = self.jobs.try_send((Box::new(row), None))
+        if let Err(mpsc::error::TrySendError::Full(job)) = self.jobs.try_send((Box::new(row), OnFailure::Keep, None))
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let jobs = self.jobs.clone();
@@ -118,12 +127,12 @@ impl Postgres {
         within(client.execute(sql, &[&key.id, &row])).await.map(drop)
     }
 
-    pub(crate) async fn spent(&self, day: i64, month: i64) -> Result<Vec<Spent>, StoreError> {
+    pub(crate) async fn spent(&self, day: i64, month: i64, key: Option<&str>) -> Result<Vec<Spent>, StoreError> {
         let sql = "SELECT key, COALESCE(SUM(cost_nanos) FILTER (WHERE received_at >= $1), 0)::BIGINT,
             COALESCE(SUM(cost_nanos) FILTER (WHERE received_at >= $2), 0)::BIGINT, SUM(cost_nanos)::BIGINT
-            FROM polywire_requests WHERE cost_nanos IS NOT NULL GROUP BY key";
+            FROM polywire_requests WHERE cost_nanos IS NOT NULL AND ($3::TEXT IS NULL OR key = $3) GROUP BY key";
         let client = self.connection.client().await?;
-        let rows = within(client.query(sql, &[&day, &month])).await?;
+        let rows = within(client.query(sql, &[&day, &month, &key])).await?;
         let spent = rows.iter().map(|row| {
             Ok(Spent { key: row.try_get(0)?, day: row.try_get(1)?, month: row.try_get(2)?, total: row.try_get(3)? })
         });
@@ -180,15 +189,29 @@ async fn migrate(client: &Client) -> Result<(), StoreError> {
 }
 
 /// Writes rows until the last handle is dropped.
-async fn work(connection: Arc<Connection>, mut queue: mpsc::Receiver<Job>) {
-    let mut backlog: Vec<Box<LedgerRow>> = Vec::new();
+async fn work(connection: Arc<Connection>, mut queue: mpsc::Receiver<Job>, is_failing: Arc<AtomicBool>) {
+    let mut backlog: Vec<(Box<LedgerRow>, OnFailure)> = Vec::new();
     let mut jobs = Vec::with_capacity(BATCH);
-    while queue.recv_many(&mut jobs, BATCH).await > 0 {
-        let (rows, waiters): (Vec<_>, Vec<Waiter>) = jobs.drain(..).unzip();
-        backlog.extend(rows);
+    loop {
+        let received = if backlog.is_empty() {
+            queue.recv_many(&mut jobs, BATCH).await
+        } else {
+            // Without another request, rows that wait are tried again nevertheless.
+            timeout(RETRY_INTERVAL, queue.recv_many(&mut jobs, BATCH)).await.unwrap_or(1)
+        };
+        if received == 0 {
+            break;
+        }
+        let mut waiters: Vec<Waiter> = Vec::with_capacity(jobs.len());
+        for (row, on_failure, waiter) in jobs.drain(..) {
+            backlog.push((row, on_failure));
+            waiters.push(waiter);
+        }
         let written = write(&connection, &backlog).await;
-        if written.is_ok() {
-            backlog.clear();
+        is_failing.store(written.is_err(), Ordering::Relaxed);
+        match written {
+            Ok(()) => backlog.clear(),
+            Err(_) => backlog.retain(|(_, on_failure)| *on_failure == OnFailure::Keep),
         }
         // Without a bound a database that fails for long would fill the memory.
         backlog.drain(..backlog.len().saturating_sub(MAX_BACKLOG));
@@ -196,13 +219,18 @@ async fn work(connection: Arc<Connection>, mut queue: mpsc::Receiver<Job>) {
             let _ = waiter.send(written.clone());
         }
     }
+    if !backlog.is_empty() {
+        // The process ends; nobody is left to hear of a failure.
+        let _ = write(&connection, &backlog).await;
+    }
 }
 
-async fn write(connection: &Connection, rows: &[Box<LedgerRow>]) -> Result<(), StoreError> {
+async fn write(connection: &Connection, rows: &[(Box<LedgerRow>, OnFailure)]) -> Result<(), StoreError> {
     // One statement cannot write a row twice; the end of a request is newer than its beginning.
     let mut by_id: BTreeMap<&str, &LedgerRow> = BTreeMap::new();
-    for row in rows {
-        let is_newer = by_id.get(row.id.as_str()).is_none_or(|known| known.outcome == "open");
+    for (row, _) in rows {
+        let known = by_id.get(row.id.as_str());
+        let is_newer = known.is_none_or(|known| known.outcome == "open" || row.outcome == "refused");
         if is_newer {
             by_id.insert(&row.id, row);
         }

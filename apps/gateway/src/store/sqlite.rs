@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{LedgerRow, Spent, StoreError, UsageRow};
+use super::{LedgerRow, OnFailure, Spent, StoreError, UsageRow};
 use crate::key::Key;
 
 /// Steps from one version of the file to the next. Steps are added, never changed.
@@ -24,7 +26,8 @@ const MIGRATIONS: &[&str] = &["
     CREATE INDEX requests_by_key ON requests (key, received_at);
 "];
 
-/// A finished row is never replaced; an open one is replaced by its end.
+/// A finished row is never replaced; an open one is replaced by its end. A row that may have been written although the store failed is
+/// replaced by the refusal of its request.
 const APPEND: &str = "
     INSERT INTO requests VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
     ON CONFLICT (id) DO UPDATE SET (provider, model, route, status, outcome, attempts, input_tokens, output_tokens, estimated,
@@ -32,7 +35,7 @@ const APPEND: &str = "
         = (excluded.provider, excluded.model, excluded.route, excluded.status, excluded.outcome, excluded.attempts,
         excluded.input_tokens, excluded.output_tokens, excluded.estimated, excluded.cost_nanos, excluded.changes, excluded.wider,
         excluded.narrower, excluded.first_byte_ms, excluded.total_ms, excluded.overhead_us)
-    WHERE requests.outcome = 'open' AND excluded.outcome <> 'open'";
+    WHERE requests.outcome = 'open' AND excluded.outcome <> 'open' OR excluded.outcome = 'refused'";
 
 /// Rows of one transaction.
 const BATCH: usize = 512;
@@ -44,7 +47,7 @@ const QUEUE: usize = 8_192;
 type Waiter = Option<oneshot::Sender<Result<(), StoreError>>>;
 
 enum Job {
-    Append(Box<LedgerRow>, Waiter),
+    Append(Box<LedgerRow>, OnFailure, Waiter),
     Run(Box<dyn FnOnce(&mut Connection) + Send>),
 }
 
@@ -52,6 +55,7 @@ enum Job {
 #[derive(Clone, Debug)]
 pub(crate) struct Sqlite {
     jobs: mpsc::Sender<Job>,
+    is_failing: Arc<AtomicBool>,
 }
 
 impl Sqlite {
@@ -74,18 +78,25 @@ impl Sqlite {
         migrate(&mut connection)?;
         let (jobs, queue) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new().name("ledger".to_owned());
-        thread.spawn(move || work(connection, queue)).map_err(|error| StoreError(error.to_string()))?;
-        Ok(Self { jobs })
+        let is_failing = Arc::new(AtomicBool::new(false));
+        let failing = Arc::clone(&is_failing);
+        thread.spawn(move || work(connection, queue, &failing)).map_err(|error| StoreError(error.to_string()))?;
+        Ok(Self { jobs, is_failing })
     }
 
-    pub(crate) async fn append(&self, row: LedgerRow) -> Result<(), StoreError> {
+    pub(crate) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
+    }
+
+    pub(crate) async fn append(&self, row: LedgerRow, on_failure: OnFailure) -> Result<(), StoreError> {
         let (waiter, done) = oneshot::channel();
-        self.jobs.send(Job::Append(Box::new(row), Some(waiter))).await.map_err(|_| stopped())?;
+        let job = Job::Append(Box::new(row), on_failure, Some(waiter));
+        self.jobs.send(job).await.map_err(|_| stopped())?;
         done.await.map_err(|_| stopped())?
     }
 
     pub(crate) fn append_later(&self, row: LedgerRow) {
-        let job = Job::Append(Box::new(row), None);
+        let job = Job::Append(Box::new(row), OnFailure::Keep, None);
         if let Err(mpsc::error::TrySendError::Full(job)) = self.jobs.try_send(job)
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
@@ -114,13 +125,17 @@ impl Sqlite {
         .await
     }
 
-    pub(crate) async fn spent(&self, day: i64, month: i64) -> Result<Vec<Spent>, StoreError> {
+    pub(crate) async fn spent(&self, day: i64, month: i64, key: Option<&str>) -> Result<Vec<Spent>, StoreError> {
+        let key = key.map(str::to_owned);
         self.run(move |connection| {
-            let sql =
+            // The index is not used for a condition such as `?3 IS NULL OR key = ?3`.
+            let filter = if key.is_some() { "key = ?3" } else { "?3 IS NULL" };
+            let sql = format!(
                 "SELECT key, SUM(iif(received_at >= ?1, cost_nanos, 0)), SUM(iif(received_at >= ?2, cost_nanos, 0)),
-                SUM(cost_nanos) FROM requests WHERE cost_nanos IS NOT NULL GROUP BY key";
-            let mut statement = connection.prepare_cached(sql)?;
-            let rows = statement.query_map([day, month], |row| {
+                SUM(cost_nanos) FROM requests WHERE cost_nanos IS NOT NULL AND {filter} GROUP BY key"
+            );
+            let mut statement = connection.prepare_cached(&sql)?;
+            let rows = statement.query_map(params![day, month, key], |row| {
                 Ok(Spent { key: row.get(0)?, day: row.get(1)?, month: row.get(2)?, total: row.get(3)? })
             })?;
             rows.collect()
@@ -192,15 +207,15 @@ fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
 }
 
 /// Runs jobs until the last handle is dropped.
-fn work(mut connection: Connection, mut queue: mpsc::Receiver<Job>) {
-    let mut backlog: VecDeque<Box<LedgerRow>> = VecDeque::new();
+fn work(mut connection: Connection, mut queue: mpsc::Receiver<Job>, is_failing: &AtomicBool) {
+    let mut backlog: VecDeque<(Box<LedgerRow>, OnFailure)> = VecDeque::new();
     while let Some(first) = queue.blocking_recv() {
         let mut next = Some(first);
         let mut waiters: Vec<Waiter> = Vec::new();
         while let Some(job) = next.take() {
             match job {
-                Job::Append(row, waiter) => {
-                    backlog.push_back(row);
+                Job::Append(row, on_failure, waiter) => {
+                    backlog.push_back((row, on_failure));
                     waiters.push(waiter);
                 }
                 Job::Run(run) => run(&mut connection),
@@ -213,8 +228,10 @@ fn work(mut connection: Connection, mut queue: mpsc::Receiver<Job>) {
             continue;
         }
         let written = write(&mut connection, &backlog).map_err(failed);
-        if written.is_ok() {
-            backlog.clear();
+        is_failing.store(written.is_err(), Ordering::Relaxed);
+        match written {
+            Ok(()) => backlog.clear(),
+            Err(_) => backlog.retain(|(_, on_failure)| *on_failure == OnFailure::Keep),
         }
         // Without a bound a store that fails for long would fill the memory.
         backlog.drain(..backlog.len().saturating_sub(MAX_BACKLOG));
@@ -227,11 +244,11 @@ fn work(mut connection: Connection, mut queue: mpsc::Receiver<Job>) {
     }
 }
 
-fn write(connection: &mut Connection, rows: &VecDeque<Box<LedgerRow>>) -> rusqlite::Result<()> {
+fn write(connection: &mut Connection, rows: &VecDeque<(Box<LedgerRow>, OnFailure)>) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     {
         let mut statement = transaction.prepare_cached(APPEND)?;
-        for row in rows {
+        for (row, _) in rows {
             statement.execute(params![
                 row.id,
                 row.received_at,
@@ -279,39 +296,5 @@ fn create_private_folder(folder: &Path) -> std::io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{LedgerRow, Spent};
-    use super::Sqlite;
-
-    fn row(id: &str, outcome: &str, cost_nanos: i64) -> LedgerRow {
-        LedgerRow {
-            id: id.to_owned(),
-            received_at: 86_400_000,
-            key: "k".to_owned(),
-            outcome: outcome.to_owned(),
-            cost_nanos: Some(cost_nanos),
-            ..LedgerRow::default()
-        }
-    }
-
-    async fn total(store: &Sqlite) -> i64 {
-        store.spent(0, 0).await.expect("sums").first().map_or(0, |spent| spent.total)
-    }
-
-    /// R-G4: exactly once, whatever is repeated.
-    #[tokio::test]
-    async fn r_g4_a_request_is_counted_once() {
-        let store = Sqlite::in_memory().expect("a store");
-        store.append(row("a", "open", 5)).await.expect("written");
-        assert_eq!(total(&store).await, 5);
-        for cost in [7, 7, 9] {
-            store.append(row("a", "answered", cost)).await.expect("written");
-        }
-        store.append(row("a", "open", 100)).await.expect("written");
-        assert_eq!(total(&store).await, 7);
-        let spent = store.spent(86_400_001, 0).await.expect("sums");
-        assert_eq!(spent, [Spent { key: "k".to_owned(), day: 0, month: 7, total: 7 }]);
-        let usage = store.usage(0, Some("k".to_owned())).await.expect("sums");
-        assert_eq!((usage.len(), usage[0].day.as_str(), usage[0].requests), (1, "1970-01-02", 1));
-    }
-}
+#[path = "sqlite_tests.rs"]
+mod tests;

@@ -2,10 +2,15 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests may fail loudly")]
 
 mod cache;
+mod echo;
 mod fallback;
+mod faults;
 mod inbound;
 mod keys;
+mod mutations;
 mod report;
+mod router_input;
+mod upstream;
 
 use polywire::Config;
 use polywire::catalog::Serve;

@@ -1,6 +1,7 @@
 //! R-G5: two replicas on one Postgres and one Redis, which these tests start. Debian: `postgresql` and `redis-server`.
 #![expect(clippy::expect_used, clippy::panic, reason = "helpers of tests may fail loudly")]
 
+mod outages;
 mod servers;
 
 use polywire::Config;
@@ -20,16 +21,26 @@ async fn replica(postgres: &Postgres, redis: &Redis, lines: &str) -> Gateway {
 }
 
 async fn ask(gateway: &Gateway, key: &str) -> u16 {
-    let body = json!({"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello?"}]});
+    ask_model(gateway, key, "gpt-4o").await.0
+}
+
+/// The status and body of an answer.
+async fn ask_model(gateway: &Gateway, key: &str, model: &str) -> (u16, String) {
+    let body = json!({"model": model, "messages": [{"role": "user", "content": "Hello?"}]});
     let client = reqwest::Client::builder().no_proxy().build().expect("a client");
     let request = client.post(format!("{}/v1/chat/completions", gateway.url())).bearer_auth(key);
-    request.body(body.to_string()).send().await.expect("a response").status().as_u16()
+    let response = request.body(body.to_string()).send().await.expect("a response");
+    (response.status().as_u16(), response.text().await.expect("a body"))
+}
+
+async fn get(gateway: &Gateway, path: &str, key: &str) -> Value {
+    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let response = client.get(format!("{}{path}", gateway.url())).bearer_auth(key).send().await.expect("a response");
+    serde_json::from_str(&response.text().await.expect("a body")).expect("JSON")
 }
 
 async fn usage(gateway: &Gateway, key: &str) -> Value {
-    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
-    let response = client.get(format!("{}/usage", gateway.url())).bearer_auth(key).send().await.expect("a response");
-    serde_json::from_str(&response.text().await.expect("a body")).expect("JSON")
+    get(gateway, "/usage", key).await
 }
 
 fn limits(text: &str) -> KeyLimits {

@@ -1,6 +1,8 @@
 //! A request's whole way, without IO: the caller's body becomes the provider's request, and what the provider answers becomes an
 //! answer in the caller's protocol, names and shapes.
 
+mod echo;
+mod echo_merge;
 mod failure;
 mod headers;
 mod options;
@@ -12,7 +14,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use polywire_schema::FitCache;
-use polywire_wire::{Protocol, Request, Surface};
+use polywire_wire::{Block, Protocol, Request, Surface};
 
 use crate::catalog::Model;
 use crate::change::{Change, of_wire};
@@ -20,6 +22,7 @@ use crate::plan::{Body, Encoded, Plan, REMEMBERED, plan_with};
 use crate::restore::Contract;
 use crate::translate::{TranslateError, decode_request};
 
+pub use echo::{Echo, EchoStore};
 pub use failure::{TranslatedError, error_response};
 pub use headers::carried_headers;
 pub use options::TranslateOptions;
@@ -81,11 +84,15 @@ impl Translation {
         let is_same = from == model.protocol();
         let model = if is_same { model.for_own_protocol() } else { Cow::Borrowed(model) };
         let hides_usage = !request.wants_stream_usage();
+        let mut echoed = Vec::new();
         if !is_same {
             request.forget_stream_options();
+            // A caller of the same protocol has its provider's reasoning and signatures itself.
+            echoed = options.echo.as_ref().map(|echo| echo.fill(&mut request, &model)).unwrap_or_default();
         }
         let mut plan = plan_with(&CACHE, &request, &model, &options.plan).map_err(TranslateError::Loss)?;
         let mut changes: Vec<Change> = decoded.changes.into_iter().map(of_wire).collect();
+        changes.extend(echoed);
         let surface = if is_same {
             plan.body = edited(body, from, &request, options, &plan)?;
             plan.surface.clone().with_envelope(options.surface.envelope)
@@ -141,6 +148,13 @@ impl Inner {
 
     fn is_same_protocol(&self) -> bool {
         self.from == self.plan.protocol
+    }
+
+    /// Keeps reasoning and signatures of an answer that the caller's protocol has no place for.
+    fn keep_echo(&self, content: &[Block]) {
+        if let Some(echo) = self.options.echo.as_ref().filter(|_| !self.is_same_protocol()) {
+            echo.keep(&self.plan.provider, self.plan.protocol, &self.request, content);
+        }
     }
 
     /// Whether what the provider answers is what the caller gets, byte for byte.

@@ -2,6 +2,7 @@
 
 use polywire_wire::{Stamp, Surface};
 
+use super::Echo;
 use crate::plan::{PlanOptions, Strict};
 
 /// What a caller may choose about a translation.
@@ -16,12 +17,14 @@ pub struct TranslateOptions {
     pub surface: Surface,
     /// Whether the answer is streamed, where the caller's protocol says so in the URL and not in the body.
     pub stream: Option<bool>,
+    /// Where reasoning and signatures are kept that the caller's protocol has no place for; nowhere by default.
+    pub echo: Option<Echo>,
 }
 
 impl Default for TranslateOptions {
     fn default() -> Self {
         let plan = PlanOptions::default().with_strict(Strict::AsAsked);
-        Self { plan, stamp: Stamp::default(), surface: Surface::default(), stream: None }
+        Self { plan, stamp: Stamp::default(), surface: Surface::default(), stream: None, echo: None }
     }
 }
 
@@ -44,6 +47,13 @@ impl TranslateOptions {
     #[must_use]
     pub fn with_surface(mut self, surface: Surface) -> Self {
         self.surface = surface;
+        self
+    }
+
+    /// Keeps reasoning and signatures that the caller's protocol has no place for, and puts them back into later requests.
+    #[must_use]
+    pub fn with_echo(mut self, echo: Echo) -> Self {
+        self.echo = Some(echo);
         self
     }
 

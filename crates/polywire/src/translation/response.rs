@@ -44,6 +44,7 @@ impl Translation {
 impl Inner {
     fn encoded(&self, mut response: Response, changes: &mut Vec<Change>) -> Vec<u8> {
         Stamper::new(self.from, self.options.stamp.clone()).response(&mut response);
+        self.keep_echo(&response.content);
         let encoded = self.from.encode_response(&response, &self.surface);
         changes.extend(encoded.changes.into_iter().map(of_wire));
         encoded.body

@@ -7,6 +7,7 @@ use polywire_wire::{
     Event, FaultKind, Framing, Stamper, StreamDecoder, StreamEncoder, StreamTap, Tapped, Usage, WireError,
 };
 
+use super::echo::EchoRecorder;
 use super::failure::wire_error;
 use super::{Inner, Translation};
 use crate::change::{Change, of_wire};
@@ -35,6 +36,7 @@ struct Rewrite {
     /// Buffers for events, empty between calls.
     decoded: Vec<Event>,
     restored: Vec<Event>,
+    echo: Option<EchoRecorder>,
     usage: Option<Usage>,
     is_stopped: bool,
     error: Option<WireError>,
@@ -73,6 +75,12 @@ impl Translation {
                 encoder: from.stream_encoder(&inner.surface),
                 decoded: Vec::new(),
                 restored: Vec::new(),
+                echo: inner
+                    .options
+                    .echo
+                    .as_ref()
+                    .filter(|_| !inner.is_same_protocol())
+                    .map(|_| EchoRecorder::default()),
                 usage: None,
                 is_stopped: false,
                 error: None,
@@ -157,6 +165,9 @@ impl Rewrite {
         if !self.is_stopped && self.error.is_none() {
             self.fail(broken_off(), inner, out);
         }
+        if let Some(content) = self.echo.take().filter(|_| self.error.is_none()).and_then(EchoRecorder::finish) {
+            inner.keep_echo(&content);
+        }
     }
 
     fn fail(&mut self, error: WireError, inner: &Inner, out: &mut Vec<u8>) {
@@ -176,6 +187,9 @@ impl Rewrite {
         self.restore.push_into(event, inner.contract(), &mut self.restored);
         for mut event in self.restored.drain(..) {
             self.stamper.event(&mut event);
+            if let Some(echo) = &mut self.echo {
+                echo.observe(&event);
+            }
             self.encoder.write(&event, out);
         }
     }

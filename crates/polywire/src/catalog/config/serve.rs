@@ -258,6 +258,8 @@ pub struct ServeLimits {
     pub recent_requests: Option<usize>,
     /// The number of responses that are stored for `previous_response_id`.
     pub stored_responses: Option<usize>,
+    /// The size of reasoning and signatures that are kept for conversations that return to their provider, in bytes; 0 keeps none.
+    pub echo_bytes: Option<usize>,
 }
 
 #[cfg(test)]
