@@ -124,7 +124,7 @@ impl Proxy {
         let is_stateless = version_of(params).is_some() || version.is_some_and(|version| version >= STATELESS);
         if is_stateless {
             let message = headers::checked(headers, message)?;
-            let session = self.sessions.shared(&identity_of(params)).ok_or_else(too_many)?;
+            let session = self.sessions.shared(&identity_of(params)).ok_or_else(|| Box::new(too_many()))?;
             return Ok((None, session, message));
         }
         if let Some(version) = version.filter(|version| !WITH_SESSIONS.contains(version)) {
@@ -134,7 +134,7 @@ impl Proxy {
         let is_greeting = matches!(message.kind(), Kind::Request { method, .. } if method == "initialize");
         match header(headers, "mcp-session-id") {
             None if is_greeting => {
-                let (name, session) = self.sessions.start().ok_or_else(too_many)?;
+                let (name, session) = self.sessions.start().ok_or_else(|| Box::new(too_many()))?;
                 Ok((Some(name), session, message))
             }
             None => {
@@ -220,8 +220,8 @@ fn bad_request(error: &Message) -> Response {
     json_response(StatusCode::BAD_REQUEST, error.clone(), None)
 }
 
-fn too_many() -> Box<Response> {
-    Box::new((StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions").into_response())
+fn too_many() -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions").into_response()
 }
 
 fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
