@@ -5,8 +5,8 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::server::program;
 use crate::say;
+use crate::server::program;
 use crate::steps::{root, succeed};
 use crate::tools::install_debian_packages;
 
