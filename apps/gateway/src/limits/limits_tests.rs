@@ -1,3 +1,5 @@
+//! Tests of the limits of keys.
+
 use super::Limiter;
 use crate::key::KeyLimits;
 use crate::store::Spent;

@@ -46,6 +46,8 @@ struct KeyState {
     tokens: Bucket,
     period: Period,
     spent: Spent,
+    /// When the ledger was last asked what is spent, because the shared counters could not be.
+    spent_read_at: Option<Instant>,
     /// Requests were counted here that the shared counters do not have.
     is_ahead: bool,
 }
@@ -110,6 +112,7 @@ impl Limiter {
                 admission.counted = Counted::Shared;
             }
             Err(_) if on_unreachable == OnUnreachable::CountHere => {
+                shared.read_spent(self, key, limits).await;
                 admission.counted = Counted::Here { shares: shared.replicas() };
                 admission.charge(limits)?;
             }

@@ -1,13 +1,16 @@
 //! Counters that replicas share, and what happens when they lose data or cannot be reached: budgets come back from the ledger, rates from
 //! what this process saw last.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::redis::{Levels, RedisCounters, SharedAnswer, Unreachable};
 use super::{Bucket, Exceeded, KeyState, Limiter, budget_exceeded, rate};
 use crate::clock::{Period, unix_ms};
 use crate::key::KeyLimits;
 use crate::store::{Spent, Store};
+
+/// How often the ledger is asked for the sums of a key while Redis is gone.
+const SPENT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Counters in Redis, and the ledger from which budgets are rebuilt.
 #[derive(Clone, Debug)]
@@ -107,6 +110,26 @@ impl SharedCounters {
             limiter.with(key, |state| state.is_ahead = true);
         }
         raised
+    }
+
+    /// Learns from the ledger what a key has spent at all replicas, while the shared counters are gone.
+    pub(super) async fn read_spent(&self, limiter: &Limiter, key: &str, limits: &KeyLimits) {
+        let has_budget = [limits.usd_per_day, limits.usd_per_month, limits.usd_total].iter().any(Option::is_some);
+        let is_due = limiter.with(key, |state| {
+            let is_due = has_budget && state.spent_read_at.is_none_or(|at| at.elapsed() > SPENT_INTERVAL);
+            if is_due {
+                state.spent_read_at = Some(Instant::now());
+            }
+            is_due
+        });
+        if !is_due {
+            return;
+        }
+        let period = Period::at(unix_ms());
+        let recorded = self.ledger.spent(period.day, period.month, Some(key)).await.unwrap_or_default();
+        if let Some(recorded) = recorded.first() {
+            limiter.with(key, |state| state.spent = max(&state.spent, recorded));
+        }
     }
 
     /// Counts what a request used beyond its estimate, without waiting.

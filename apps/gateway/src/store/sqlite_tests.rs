@@ -1,3 +1,5 @@
+//! Tests of the store in `SQLite`.
+
 use super::super::{LedgerRow, OnFailure, Spent};
 use super::Sqlite;
 

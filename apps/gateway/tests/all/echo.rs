@@ -142,7 +142,10 @@ fn r_g2_anthropic_s_thinking_returns_after_another_provider_has_answered() {
     assert_eq!(turns[0][..2], [thought("Look it up.", "s1"), redacted]);
     assert_eq!(turns[0][2]["id"], "toolu_1");
     assert_eq!(turns[1][..], [thought("It is warm.", "s2"), json!({"type": "text", "text": "Yes, 20 degrees."})]);
-    assert_eq!(turns[2][..], [json!({"type": "text", "text": "I do not know."})]);
+    // The other provider's turn has a plain text.
+    let other =
+        back["messages"].as_array().expect("messages").iter().find(|message| message["content"] == "I do not know.");
+    assert!(turns.len() == 2 && other.is_some_and(|message| message["role"] == "assistant"), "{back}");
     let changes = talk.translation(CLAUDE, false);
     let places: Vec<&str> =
         changes.changes().iter().filter(|change| change.code == "echo").map(|change| change.at.as_str()).collect();

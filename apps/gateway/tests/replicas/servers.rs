@@ -124,6 +124,13 @@ impl Postgres {
         command.arg("-D").arg(folder.join("data")).current_dir(folder);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("postgres");
         wait_for(port, &mut child);
+        // It listens before it takes connections.
+        let mut is_ready = self::command("pg_isready");
+        is_ready.args(["--quiet", "--host", "127.0.0.1", "--port"]).arg(port.to_string());
+        while !is_ready.status().is_ok_and(|status| status.success()) {
+            assert!(child.try_wait().expect("a state").is_none(), "the server ended");
+            std::thread::sleep(Duration::from_millis(50));
+        }
         child
     }
 
