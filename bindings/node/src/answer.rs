@@ -22,15 +22,16 @@ pub struct Parsed {
 #[napi]
 pub fn parse(text: String, schema: Option<&Schema>, settings: String) -> Result<Parsed> {
     let settings: ParseSettings = read_settings(&settings).map_err(thrown)?;
-    let schema = schema.map(|schema| &schema.compiled);
-    let parsed = bindings::parse(&text, schema, &settings.options());
-    convert(&parsed)
+    let compiled = schema.map(|schema| &schema.compiled);
+    let parsed = bindings::parse(&text, compiled, &settings.options());
+    convert(&parsed, schema.is_none())
 }
 
-fn convert(parsed: &bindings::Parsed) -> Result<Parsed> {
+/// A text without repairs is its own value, unless a schema renames its members: that is no repair.
+fn convert(parsed: &bindings::Parsed, may_be_text: bool) -> Result<Parsed> {
     // JavaScript reads the text itself faster than it gets a copy of the value.
     let json = match &parsed.value {
-        Some(value) if parsed.repairs.is_empty() && !value.is_string() => Some(String::new()),
+        Some(value) if may_be_text && parsed.repairs.is_empty() && !value.is_string() => Some(String::new()),
         Some(value) => Some(written(value)?),
         None => None,
     };
@@ -102,6 +103,6 @@ impl PartialParser {
     #[napi]
     pub fn finish(&self, settings: String) -> Result<Parsed> {
         let settings: ParseSettings = read_settings(&settings).map_err(thrown)?;
-        convert(&self.0.finish(&settings.options()))
+        convert(&self.0.finish(&settings.options()), false)
     }
 }
