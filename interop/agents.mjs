@@ -4,6 +4,7 @@
 //
 // Usage, in a folder where the packages are installed:
 //   node agents.mjs URL, of a running `polywire emulate`
+//   With POLYWIRE set to the program, each agent also uses an MCP server behind `polywire mcp`.
 //   node agents.mjs PROVIDERS, a list of `{ provider, routed }` with the URL of a running `polywire serve` that sends every model name to
 //     one model of the provider. Prints a table of what works and fails if anything does not.
 
@@ -28,6 +29,36 @@ const town = {
   additionalProperties: false,
 }
 writeFileSync(join(folder, 'town.json'), JSON.stringify(town))
+
+// An MCP server whose tool no provider takes as it stands: a dot in its name, a map and a tuple in its schema. It judges its arguments.
+const words = join(folder, 'words.mjs')
+writeFileSync(words, `import { createInterface } from 'node:readline'
+const inputSchema = {
+  type: 'object',
+  properties: {
+    by: { type: 'object', additionalProperties: { type: 'integer' } },
+    at: { type: 'array', prefixItems: [{ type: 'number' }, { type: 'string' }], items: false, minItems: 2 },
+  },
+  required: ['by', 'at'],
+  additionalProperties: false,
+}
+const isOwn = ({ by, at, ...rest }) =>
+  Object.keys(rest).length === 0 && Object.values(by).every(Number.isInteger) && at.length === 2 && typeof at[0] === 'number' && typeof at[1] === 'string'
+const answers = {
+  initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'words', version: '1' } }),
+  'tools/list': () => ({ tools: [{ name: 'lookup.word', description: 'Looks a word up', inputSchema }] }),
+  'tools/call': ({ name, arguments: given }) => ({
+    content: [{ type: 'text', text: name === 'lookup.word' && isOwn(given) ? 'The word is ${word}' : 'not my arguments: ' + JSON.stringify(given) }],
+  }),
+}
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line)
+  if (id === undefined) continue
+  const outcome = answers[method] ? { result: answers[method](params ?? {}) } : { error: { code: -32601, message: 'no such method' } }
+  console.log(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }))
+}
+`)
+const behindProxy = process.env.POLYWIRE && { command: process.env.POLYWIRE, args: ['mcp', '--for', 'auto', '--', process.execPath, words] }
 
 const isTown = (value) => {
   assert.deepEqual(Object.keys(value).sort(), ['name', 'size'])
@@ -103,6 +134,12 @@ const claudeCode = {
     assert.ok(answer.result.includes(word), answer.result)
     assert.equal(answer.num_turns, 2)
   },
+  async mcp(url) {
+    const servers = JSON.stringify({ mcpServers: { words: behindProxy } })
+    const name = 'mcp__words__lookup_word'
+    const answer = await claude(url, `What is the word?\nemulate: call ${name}\nemulate: repeat`, '--mcp-config', servers, '--allowedTools', name)
+    assert.ok(answer.result.includes(word), answer.result)
+  },
   // Claude Code asks for the value by a tool of its own.
   async structured(url) {
     const answer = await claude(url, 'A town.\nemulate: call StructuredOutput', '--json-schema', JSON.stringify(town))
@@ -112,13 +149,13 @@ const claudeCode = {
 
 // --- Codex
 
-const codex = async (url, config, prompt, ...args) => {
+const codex = async (url, config, prompt, tables = [], ...args) => {
   const homes = home('codex', url)
   const folder = join(homes.HOME, '.codex')
   mkdirSync(folder, { recursive: true })
   const settings = ['model = "gpt-5"', 'check_for_update_on_startup = false', ...config, '[analytics]', 'enabled = false']
   const provider = ['[model_providers.emulator]', 'name = "emulator"', `base_url = "${url}/v1"`, 'env_key = "EMULATOR_KEY"', 'wire_api = "responses"']
-  writeFileSync(join(folder, 'config.toml'), [...settings, ...provider].join('\n'))
+  writeFileSync(join(folder, 'config.toml'), [...settings, ...provider, ...tables].join('\n'))
   const env = { ...homes, CODEX_HOME: folder, EMULATOR_KEY: 'any', CODEX_API_KEY: 'any' }
   // The folder is no git repository, and a container may not allow the sandbox.
   const flags = ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '--json', ...args]
@@ -140,8 +177,13 @@ const codexCli = {
     assert.ok(said.includes(word), said)
     assert.ok(events.some((event) => event.item?.type === 'command_execution' && event.item.exit_code === 0))
   },
+  async mcp(url) {
+    const server = ['[mcp_servers.words]', `command = ${JSON.stringify(behindProxy.command)}`, `args = ${JSON.stringify(behindProxy.args)}`]
+    const { said } = await codex(url, own, `What is the word?\nemulate: call mcp__words__lookup_word\nemulate: repeat`, server)
+    assert.ok(said.includes(word), said)
+  },
   async structured(url) {
-    isTown(JSON.parse((await codex(url, own, 'A town.\nemulate: answer', '--output-schema', join(folder, 'town.json'))).said))
+    isTown(JSON.parse((await codex(url, own, 'A town.\nemulate: answer', [], '--output-schema', join(folder, 'town.json'))).said))
   },
   // The built-in provider tries a WebSocket first, and falls back to HTTP on a 426.
   async builtInProvider(url) {
@@ -153,6 +195,7 @@ const codexCli = {
 // --- Gemini CLI
 
 const gemini = async (url, prompt, ...args) => {
+  const more = typeof args.at(-1) === 'object' ? args.pop() : {}
   const homes = home('gemini', url)
   mkdirSync(join(homes.HOME, '.gemini'), { recursive: true })
   const settings = {
@@ -160,6 +203,7 @@ const gemini = async (url, prompt, ...args) => {
     privacy: { usageStatisticsEnabled: false },
     general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
     telemetry: { enabled: false },
+    ...more,
   }
   writeFileSync(join(homes.HOME, '.gemini', 'settings.json'), JSON.stringify(settings))
   const env = { ...homes, GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: 'any', GEMINI_TELEMETRY_ENABLED: 'false', GEMINI_CLI_TRUST_WORKSPACE: 'true' }
@@ -180,6 +224,11 @@ const geminiCli = {
     const answer = await gemini(url, `What is the word?\nemulate: call read_file ${call}\nemulate: repeat`, '--yolo', '-m', 'gemini-2.5-pro')
     assert.ok(answer.response.includes(word), answer.response)
     assert.equal(answer.stats.tools.byName.read_file.success, 1)
+  },
+  async mcp(url) {
+    const prompt = 'What is the word?\nemulate: call mcp_words_lookup_word\nemulate: repeat'
+    const answer = await gemini(url, prompt, '--yolo', '-m', 'gemini-2.5-pro', { mcpServers: { words: { ...behindProxy, trust: true } } })
+    assert.ok(answer.response.includes(word), answer.response)
   },
   // Gemini CLI has no flag for a schema. Without a model it first asks a small one, by a schema of its own, which model is to
   // answer; the schema of the answer is in the prompt.
@@ -213,6 +262,7 @@ const runEmulated = async (url) => {
   let count = 0
   for (const [agent, tasks] of Object.entries(agents)) {
     for (const [name, task] of Object.entries(tasks)) {
+      if (name === 'mcp' && !behindProxy) continue
       count += 1
       await attempt(agent, name, task, url)
     }

@@ -8,6 +8,7 @@ Usage: python servers.py POLYWIRE, in a folder where the packages are installed.
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,8 +16,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 from jsonschema import Draft202012Validator, validators
 
+from covers import uncovered
 from stdio import Client
 from values import Values
+
+FORMATS = Draft202012Validator.FORMAT_CHECKER
+
+
+@FORMATS.checks("uri")
+def is_uri(text):
+    # The package leaves this one to a package of its own.
+    return not isinstance(text, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]*", text) is not None
+
 
 POLYWIRE = sys.argv[1]
 ONLY = sys.argv[2:]
@@ -26,8 +37,10 @@ MIN_SERVERS = 12
 FOLDER = tempfile.mkdtemp(prefix="polywire-mcp-")
 
 
-def validator(schema):
-    return validators.validator_for(schema, default=Draft202012Validator)(schema)
+def validator(schema, formats=None):
+    # From 2019-09 on, formats are annotations; a server that names an older draft means them.
+    is_old = re.search(r"draft-0[3-7]", str(schema.get("$schema"))) if isinstance(schema, dict) else None
+    return validators.validator_for(schema, default=Draft202012Validator)(schema, format_checker=formats or (FORMATS if is_old else None))
 
 
 def record(name, server):
@@ -74,7 +87,7 @@ def try_server(name, path, tools, dialect):
             faults.append(f"{len(tools)} tools, {len(listed)} listed")
         for own, fitted in zip(tools, listed):
             accepts_own, schema = validator(own["inputSchema"]), plain(fitted["inputSchema"], dialect)
-            accepts_fitted = validator(schema)
+            accepts_fitted = validator(schema, FORMATS)
             samples, wrong = Values(schema, accepts_fitted.is_valid).samples(SAMPLES)
             if not samples:
                 faults.append(f"{fitted['name']}: no value could be made up ({wrong} wrong) of {json.dumps(schema)[:500]}")
@@ -85,10 +98,9 @@ def try_server(name, path, tools, dialect):
                 where = f"{fitted['name']} with {json.dumps(value)[:400]}"
                 if result.get("isError"):
                     refused += 1
-                    if not fitted.get("_meta", {}).get("polywire/changes"):
-                        faults.append(f"{where}: refused though nothing was widened: {text}")
-                    elif os.environ.get("SHOW"):
-                        print(f"{name}, {dialect}: {where}: {text}")
+                    changes = fitted.get("_meta", {}).get("polywire/changes", [])
+                    missing = uncovered(text, own["inputSchema"], changes)
+                    faults += [f"{where}: refused, and no change says that more is accepted: {fault}" for fault in missing]
                     continue
                 received = json.loads(text)
                 wrong = [error.message for error in accepts_own.iter_errors(received.get("arguments", {}))]
@@ -112,6 +124,6 @@ for dialect in DIALECTS:
     listed, calls, arrived, refused = (sum(row[place] for row in own) for place in range(4))
     faults = [fault for row in own for fault in row[4]]
     all_faults += faults
-    print(f"  {dialect}: {listed} tools listed, {arrived} of {calls} calls arrived valid, {refused} refused where the schema was widened, {len(faults)} faults")
+    print(f"  {dialect}: {listed} tools listed, {arrived} of {calls} calls arrived valid, {refused} refused where a change says `wider`, {len(faults)} faults")
 print("\n".join(all_faults))
 sys.exit(1 if all_faults or not ONLY and len(recorded) < MIN_SERVERS else 0)

@@ -8,9 +8,8 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail, ensure};
 use yaml_rust2::{Yaml, YamlLoader};
 
-use crate::say;
-use crate::server::program;
 use crate::steps::{root, succeed};
+use crate::{built, say};
 
 /// Paths that the gateway serves for probes.
 const PROBES: [&str; 2] = ["/health", "/ready"];
@@ -23,7 +22,7 @@ pub(crate) fn check() -> Result<()> {
     check_kubernetes(&folder.join("kubernetes/polywire.yaml"))?;
     check_prometheus(&folder)?;
     check_dockerfile(&folder.join("Dockerfile"))?;
-    succeed(Command::new(program("dev")?).args(["config", "check"]).arg(folder.join("polywire.toml")))?;
+    succeed(Command::new(built::command()?).args(["config", "check"]).arg(folder.join("polywire.toml")))?;
     for (tool, arguments) in [
         ("hadolint", vec![folder.join("Dockerfile")]),
         (

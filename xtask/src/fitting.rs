@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::steps::{cargo_command, root};
+use crate::built;
+use crate::steps::root;
 
 const EXAMPLES: &str = "corpus/fitting/examples.jsonl";
 
@@ -61,12 +63,12 @@ pub(crate) fn page() -> Result<String> {
 fn fit(examples: &[Value]) -> Result<Vec<Value>> {
     let out = root().join("target").join("fitting.jsonl");
     let wanted: BTreeSet<&str> = examples.iter().flat_map(dialects).collect();
-    let mut command = cargo_command();
-    command.args(["run", "--quiet", "--package", "polywire-cli", "--", "audit", EXAMPLES, "--emit"]).arg(&out);
+    let mut command = Command::new(built::command()?);
+    command.args(["audit", EXAMPLES, "--emit"]).arg(&out).current_dir(root());
     for dialect in wanted {
         command.args(["--to", dialect]);
     }
-    let output = command.output().context("cannot start cargo")?;
+    let output = command.output().context("cannot start `polywire`")?;
     if !out.exists() {
         bail!("`polywire audit` gave {}: {}", output.status, String::from_utf8_lossy(&output.stderr));
     }

@@ -1,16 +1,19 @@
 //! Files that are made from the code and committed: written by `gen`, compared by `ci`.
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::steps::{cargo_command, root};
-use crate::{fitting, public_api};
+use crate::steps::root;
+use crate::{built, docs, fitting, public_api};
 
 /// Each generated file with its text.
-fn files() -> Result<[(&'static str, Vec<u8>); 2]> {
-    Ok([("docs/dialects.md", print(&["dialects", "--markdown"])?), ("docs/fitting.md", fitting::page()?.into_bytes())])
+fn files() -> Result<Vec<(&'static str, Vec<u8>)>> {
+    let mut files = docs::pictures()?;
+    files.push(("docs/dialects.md", print(&["dialects", "--markdown"])?));
+    files.push(("docs/fitting.md", fitting::page()?.into_bytes()));
+    Ok(files)
 }
 
 pub(crate) fn write() -> Result<()> {
@@ -31,9 +34,8 @@ pub(crate) fn check() -> Result<()> {
 }
 
 fn print(arguments: &[&str]) -> Result<Vec<u8>> {
-    let mut command = cargo_command();
-    command.args(["run", "--quiet", "--package", "polywire-cli", "--"]).args(arguments).stderr(Stdio::inherit());
-    let output = command.output().context("cannot start cargo")?;
+    let mut command = Command::new(built::command()?);
+    let output = command.args(arguments).current_dir(root()).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         bail!("`polywire {}` gave {}", arguments.join(" "), output.status);
     }

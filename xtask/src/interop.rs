@@ -9,24 +9,19 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use crate::say;
-use crate::server::{Server, program};
-use crate::steps::{cargo_command, root, succeed};
+use crate::server::Server;
+use crate::steps::{root, succeed};
+use crate::{built, say};
 
 /// Packages that are installed together, and the scripts that use them.
 struct Suite {
-    name: &'static str,
-    /// The program without which this suite is skipped.
-    needs: &'static str,
-    /// Files with the pinned versions; the packages are installed again when they change.
-    pins: &'static [&'static str],
+    packages: Packages,
     /// The script that reads the encoded corpus.
     corpus_script: Option<&'static str>,
     /// The script that talks to the emulator.
     emulator_script: &'static str,
     /// The script that talks to the gateway and prints a table of `docs/gateway-clients.md`.
     gateway_script: Option<&'static str>,
-    install: fn(&Path) -> Result<()>,
     /// The program that runs the scripts, in the folder of the installation.
     interpreter: fn(&Path) -> PathBuf,
 }
@@ -46,50 +41,53 @@ const PROVIDERS: [(&str, &str); 4] = [
 
 const SUITES: [Suite; 3] = [
     Suite {
-        name: "python",
-        needs: "python3",
-        pins: &["requirements.txt"],
+        packages: Packages { name: "python", needs: &["python3"], pins: &["requirements.txt"], install: pip_install },
         corpus_script: Some("sdks.py"),
         emulator_script: "emulated.py",
         gateway_script: Some("gateway.py"),
-        install: |folder| {
-            succeed(Command::new("python3").args(["-m", "venv", "--clear", "venv"]).current_dir(folder))?;
-            let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"];
-            succeed(Command::new(in_venv(folder)).args(pip).current_dir(folder))
-        },
         interpreter: in_venv,
     },
     Suite {
-        name: "node",
-        needs: "node",
-        pins: &["package.json", "package-lock.json"],
+        packages: Packages {
+            name: "node",
+            needs: &["node"],
+            pins: &["package.json", "package-lock.json"],
+            install: npm_ci,
+        },
         corpus_script: Some("sdks.mjs"),
         emulator_script: "emulated.mjs",
         gateway_script: Some("gateway.mjs"),
-        install: npm_ci,
         interpreter: |_| PathBuf::from("node"),
     },
     // Claude Code, Codex and Gemini CLI. They are large, so they are installed apart from the SDKs.
     Suite {
-        name: "agents",
-        needs: "node",
-        pins: &["agents/package.json", "agents/package-lock.json"],
+        packages: Packages {
+            name: "agents",
+            needs: &["node"],
+            pins: &["agents/package.json", "agents/package-lock.json"],
+            install: npm_ci,
+        },
         corpus_script: None,
         emulator_script: "agents.mjs",
         gateway_script: Some("agents.mjs"),
-        install: npm_ci,
         interpreter: |_| PathBuf::from("node"),
     },
 ];
 
 /// Installs without running the packages' scripts: those download from elsewhere, and the programs are packages of their own.
-fn npm_ci(folder: &Path) -> Result<()> {
+pub(crate) fn npm_ci(folder: &Path) -> Result<()> {
     let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
     let quiet = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
     succeed(Command::new(npm).args(quiet).current_dir(folder))
 }
 
-fn in_venv(folder: &Path) -> PathBuf {
+pub(crate) fn pip_install(folder: &Path) -> Result<()> {
+    succeed(Command::new("python3").args(["-m", "venv", "--clear", "venv"]).current_dir(folder))?;
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"];
+    succeed(Command::new(in_venv(folder)).args(pip).current_dir(folder))
+}
+
+pub(crate) fn in_venv(folder: &Path) -> PathBuf {
     folder.join(if cfg!(windows) { "venv/Scripts/python.exe" } else { "venv/bin/python" })
 }
 
@@ -97,20 +95,20 @@ pub(crate) fn check() -> Result<()> {
     let folder = root().join("target/interop");
     fs::create_dir_all(&folder)?;
     let cases = folder.join("cases.jsonl");
-    let example = ["run", "--quiet", "-p", "polywire", "--example", "interop", "--", "corpus/wire"];
-    let output = cargo_command().args(example).output()?;
+    let output = Command::new(built::example("interop")?).arg("corpus/wire").current_dir(root()).output()?;
     if !output.status.success() {
         bail!("the corpus cannot be encoded: {}", String::from_utf8_lossy(&output.stderr));
     }
     fs::write(&cases, output.stdout)?;
-    let program = program("dev")?;
+    let program = built::command()?;
     let emulator = Server::emulator(&program)?;
     let gateways = Gateways::start(&program, &folder)?;
-    SUITES.iter().try_for_each(|suite| suite.check(&folder.join(suite.name), &cases, &emulator.url, &gateways))
+    SUITES.iter().try_for_each(|suite| suite.check(&folder.join(suite.packages.name), &cases, &emulator.url, &gateways))
 }
 
-/// The gateways that clients talk to.
+/// The program, and its gateways that clients talk to.
 struct Gateways {
+    program: PathBuf,
     /// One where the client names the provider.
     named: Server,
     /// One for each provider that sends every name there: agents choose model names on their own.
@@ -120,7 +118,8 @@ struct Gateways {
 impl Gateways {
     fn start(program: &Path, folder: &Path) -> Result<Self> {
         let routed = PROVIDERS.iter().map(|(_, model)| Server::gateway(program, folder, Some(model)));
-        Ok(Self { named: Server::gateway(program, folder, None)?, routed: routed.collect::<Result<_>>()? })
+        let routed = routed.collect::<Result<_>>()?;
+        Ok(Self { program: program.to_owned(), named: Server::gateway(program, folder, None)?, routed })
     }
 
     /// What a script needs to know of them, as JSON.
@@ -135,17 +134,13 @@ impl Gateways {
 
 impl Suite {
     fn check(&self, folder: &Path, cases: &Path, emulator: &str, gateways: &Gateways) -> Result<()> {
-        if let Err(error) = self.prepare(folder) {
-            if std::env::var_os("CI").is_some() {
-                return Err(error.context(format!("the {} packages cannot be installed", self.name)));
-            }
-            say(&format!("    skipped: the {} packages cannot be installed ({error:#})", self.name));
+        if !self.packages.are_ready(folder)? {
             return Ok(());
         }
         if let Some(script) = self.corpus_script {
-            self.run(folder, script, &cases.to_string_lossy())?;
+            self.run(folder, script, &cases.to_string_lossy(), &gateways.program)?;
         }
-        self.run(folder, self.emulator_script, emulator)?;
+        self.run(folder, self.emulator_script, emulator, &gateways.program)?;
         self.gateway_script.map_or(Ok(()), |script| self.check_table(folder, script, gateways))
     }
 
@@ -171,17 +166,45 @@ impl Suite {
         }
     }
 
-    fn run(&self, folder: &Path, script: &str, argument: &str) -> Result<()> {
+    fn run(&self, folder: &Path, script: &str, argument: &str, program: &Path) -> Result<()> {
         // Node finds packages from where the script stands.
         fs::copy(root().join("interop").join(script), folder.join(script))?;
-        succeed(Command::new((self.interpreter)(folder)).arg(folder.join(script)).arg(argument).current_dir(folder))
+        let mut command = Command::new((self.interpreter)(folder));
+        succeed(command.arg(folder.join(script)).arg(argument).env("POLYWIRE", program).current_dir(folder))
+    }
+}
+
+/// Packages that are pinned by files, and how they are installed.
+pub(crate) struct Packages {
+    pub(crate) name: &'static str,
+    /// The programs without which nothing can be installed.
+    pub(crate) needs: &'static [&'static str],
+    /// Files with the pinned versions; the packages are installed again when they change.
+    pub(crate) pins: &'static [&'static str],
+    pub(crate) install: fn(&Path) -> Result<()>,
+}
+
+impl Packages {
+    /// Installs the packages unless these very ones are installed. Gives `false` where that cannot be done; in CI, that is an error.
+    pub(crate) fn are_ready(&self, folder: &Path) -> Result<bool> {
+        match self.prepare(folder) {
+            Ok(()) => Ok(true),
+            Err(error) if std::env::var_os("CI").is_some() => {
+                Err(error.context(format!("the {} packages cannot be installed", self.name)))
+            }
+            Err(error) => {
+                say(&format!("    skipped: the {} packages cannot be installed ({error:#})", self.name));
+                Ok(false)
+            }
+        }
     }
 
-    /// Installs the packages unless these very ones are installed.
     fn prepare(&self, folder: &Path) -> Result<()> {
-        let version = Command::new(self.needs).arg("--version").output();
-        if !version.is_ok_and(|output| output.status.success()) {
-            bail!("{} is missing", self.needs);
+        for program in self.needs {
+            let version = Command::new(program).arg("--version").output();
+            if !version.is_ok_and(|output| output.status.success()) {
+                bail!("{program} is missing");
+            }
         }
         let mut pins = Vec::new();
         for pin in self.pins {

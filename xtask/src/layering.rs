@@ -21,7 +21,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const OUTWARD: &[&str] = &["apps", "bindings"];
 const FACADE: &str = "polywire";
 
-/// What outward packages may use beside the façade: the command starts the servers, and what makes up or proves values needs the testkit.
+/// What outward packages may use beside the façade: the command starts the servers, the packages of other
+/// languages carry the command, and what makes up or proves values needs the testkit.
 const SERVED: &[(&str, &str)] = &[
     ("polywire-cli", "polywire-emulator"),
     ("polywire-cli", "polywire-testkit"),
@@ -30,6 +31,11 @@ const SERVED: &[(&str, &str)] = &[
     ("polywire-gateway", "polywire-emulator"),
     ("polywire-cli", "polywire-gateway"),
     ("polywire-cli", "polywire-mcp"),
+    ("polywire-bindings", "polywire-emulator"),
+    ("polywire-python", "polywire-bindings"),
+    ("polywire-python", "polywire-cli"),
+    ("polywire-node", "polywire-bindings"),
+    ("polywire-node", "polywire-cli"),
 ];
 
 /// What does IO or async, and so is nothing for the crates above, however far down it is.

@@ -3,16 +3,21 @@
 
 mod bench;
 mod bless;
+mod built;
 mod deploy;
 mod dist;
+mod docs;
 mod fitting;
 mod generated;
 mod interop;
 mod layering;
+mod mcp;
 mod metadata;
+mod node_package;
 mod packages;
 mod page;
 mod public_api;
+mod python;
 mod server;
 mod steps;
 mod tidy;
@@ -32,6 +37,8 @@ usage:
   cargo xtask bless        rewrite the goldens of fitted schemas; read the diff before you commit it
   cargo xtask bless --show REV   compare the fits that differ from their goldens with those of a revision
   cargo xtask bench gateway      measure the gateway beside nginx and LiteLLM
+  cargo xtask bench recover      count the broken values that come back exactly, beside json_repair and jsonrepair
+  cargo xtask bench mcp [PROGRAM]   measure the MCP proxy beside the same server without it
   cargo xtask soak         2,000 streams and a million requests through the gateway, for ten minutes at most
   cargo xtask dist         build what a release ships: the command, its symbols, its list of parts (SBOM)";
 

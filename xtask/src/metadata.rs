@@ -23,15 +23,6 @@ pub(crate) struct Member<'a> {
     pub(crate) folder: String,
     pub(crate) rust_version: Option<&'a str>,
     pub(crate) features: Vec<&'a str>,
-    pub(crate) examples: Vec<Example<'a>>,
-}
-
-/// An example program: an example target of a package, or a program of the package `examples/`.
-pub(crate) struct Example<'a> {
-    pub(crate) name: &'a str,
-    /// The flag of cargo that selects it.
-    pub(crate) flag: &'static str,
-    pub(crate) required_features: Vec<&'a str>,
 }
 
 /// The packages of this workspace, in the order of the metadata; `None` if cargo changed its form.
@@ -44,30 +35,11 @@ pub(crate) fn members(metadata: &Value) -> Option<Vec<Member<'_>>> {
 fn member(package: &Value) -> Option<Member<'_>> {
     let manifest = Path::new(package.get("manifest_path")?.as_str()?);
     let folder = manifest.strip_prefix(root()).ok()?.iter().next()?;
-    let targets = package.get("targets")?.as_array()?.iter();
-    let flag = |target: &Value| {
-        let kinds = target.get("kind")?.as_array()?;
-        let is = |kind: &str| kinds.contains(&kind.into());
-        if is("example") { Some("--example") } else { (is("bin") && folder == "examples").then_some("--bin") }
-    };
     Some(Member {
         name: package.get("name")?.as_str()?,
         folder: folder.to_string_lossy().into_owned(),
         rust_version: package.get("rust_version").and_then(Value::as_str),
         features: package.get("features")?.as_object()?.keys().map(String::as_str).collect(),
-        examples: targets
-            .filter_map(|target| Some((target, flag(target)?)))
-            .map(|(target, flag)| example(target, flag))
-            .collect::<Option<_>>()?,
-    })
-}
-
-fn example<'a>(target: &'a Value, flag: &'static str) -> Option<Example<'a>> {
-    let required = target.get("required-features").and_then(Value::as_array).into_iter().flatten();
-    Some(Example {
-        name: target.get("name")?.as_str()?,
-        flag,
-        required_features: required.filter_map(Value::as_str).collect(),
     })
 }
 
@@ -78,17 +50,13 @@ mod tests {
     use super::{members, root};
 
     #[test]
-    fn members_have_versions_features_and_examples() {
+    fn members_have_versions_and_features() {
         let metadata = json!({
             "workspace_members": ["a"],
             "packages": [
                 {
                     "id": "a", "name": "a", "manifest_path": root().join("crates/a/Cargo.toml"), "rust_version": "1.95",
                     "features": {"client": [], "cache": []},
-                    "targets": [
-                        {"kind": ["lib"], "name": "a"},
-                        {"kind": ["example"], "name": "ask", "required-features": ["client"]},
-                    ],
                 },
                 {"id": "b", "name": "b"},
             ],
@@ -97,7 +65,5 @@ mod tests {
         let [member] = members.as_slice() else { panic!("one member") };
         assert_eq!((member.name, member.folder.as_str(), member.rust_version), ("a", "crates", Some("1.95")));
         assert_eq!(member.features, ["client", "cache"]);
-        let [example] = member.examples.as_slice() else { panic!("one example") };
-        assert_eq!((example.name, example.required_features.as_slice()), ("ask", ["client"].as_slice()));
     }
 }

@@ -1,4 +1,4 @@
-//! Checks over the packages of the workspace: features one by one, the minimum Rust version, example programs.
+//! Checks over the packages of the workspace: features one by one, the minimum Rust version.
 
 use std::process::Command;
 
@@ -6,10 +6,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::metadata::{self, Member};
 use crate::say;
-use crate::steps::{cargo, cargo_command, root, succeed};
-
-/// Examples that need arguments, and so are run by a step of their own.
-const RUN_ELSEWHERE: &[&str] = &["interop"];
+use crate::steps::{cargo, root, succeed};
 
 /// Compiles every library without features, and with each of its features alone.
 pub(crate) fn features() -> Result<()> {
@@ -57,21 +54,6 @@ pub(crate) fn msrv() -> Result<()> {
 fn is_release_of(output: &str, version: &str) -> bool {
     let release = output.split_whitespace().nth(1).unwrap_or_default();
     release.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
-/// Runs every example program of the workspace, each with the features that it requires.
-pub(crate) fn examples() -> Result<()> {
-    let metadata = metadata::read()?;
-    for member in members(&metadata)? {
-        for example in member.examples.iter().filter(|example| !RUN_ELSEWHERE.contains(&example.name)) {
-            say(&format!("    {} {} {}", member.name, example.flag, example.name));
-            let mut run = cargo_command();
-            run.args(["run", "--quiet", "--package", member.name, example.flag, example.name]);
-            run.args(["--features", &example.required_features.join(",")]);
-            succeed(&mut run)?;
-        }
-    }
-    Ok(())
 }
 
 fn members(metadata: &serde_json::Value) -> Result<Vec<Member<'_>>> {

@@ -5,10 +5,9 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::say;
-use crate::server::program;
 use crate::steps::{root, succeed};
 use crate::tools::install_debian_packages;
+use crate::{built, say};
 
 /// The files of the bundle.
 const BUNDLE: [&str; 3] = ["index.html", "assets/page.js", "assets/page.css"];
@@ -50,6 +49,6 @@ pub(crate) fn check() -> Result<()> {
     };
     let shots = root().join("target/page");
     let mut test = Command::new("node");
-    test.arg("test/page.mjs").arg(program("dev")?).arg(shots).env("CHROMIUM", browser);
+    test.arg("test/page.mjs").arg(built::command()?).arg(shots).env("CHROMIUM", browser);
     succeed(test.current_dir(&folder))
 }

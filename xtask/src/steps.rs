@@ -9,7 +9,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::bench::soak;
 use crate::tools::{cargo_tool, install_debian_packages};
-use crate::{deploy, generated, interop, layering, packages, page, public_api, say, tidy};
+use crate::{
+    deploy, docs, generated, interop, layering, mcp, node_package, packages, page, public_api, python, say, tidy,
+};
 
 /// One check.
 pub(crate) struct Step {
@@ -31,15 +33,18 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "test", run: test },
     Step { name: "features", run: packages::features },
     Step { name: "msrv", run: packages::msrv },
-    Step { name: "examples", run: packages::examples },
     Step { name: "interop", run: interop::check },
+    Step { name: "mcp", run: mcp::check },
     Step { name: "page", run: page::check },
     Step { name: "deploy", run: deploy::check },
     Step { name: "soak", run: soak::short },
+    Step { name: "python", run: python::check },
+    Step { name: "node", run: node_package::check },
     Step { name: "fuzz", run: fuzz },
     Step { name: "doc", run: document },
     Step { name: "public-api", run: public_api::check },
     Step { name: "generated", run: generated::check },
+    Step { name: "docs", run: docs::check },
     Step { name: "deny", run: deny },
 ];
 

@@ -1,5 +1,6 @@
 //! Programs of others that steps need: the one on the path, or one that is installed into `target/tools`, once.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -23,6 +24,26 @@ pub(crate) fn cargo_tool(name: &str) -> Result<PathBuf> {
         succeed(&mut install).with_context(|| format!("cannot install {name}"))?;
     }
     Ok(installed)
+}
+
+/// A virtual environment under `target/venv` with pinned packages, installed again when the file of the pins changes. Returns the folder
+/// of its programs, or nothing where there is no Python.
+pub(crate) fn python_packages(name: &str, pins: &str) -> Result<Option<PathBuf>> {
+    if !Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return Ok(None);
+    }
+    let folder = root().join("target/venv").join(name);
+    let programs = folder.join(if cfg!(windows) { "Scripts" } else { "bin" });
+    let (pins, installed) = (root().join(pins), folder.join("installed.txt"));
+    let wanted = fs::read(&pins).with_context(|| format!("cannot read {}", pins.display()))?;
+    if !fs::read(&installed).is_ok_and(|own| own == wanted) {
+        say(&format!("    installing the packages of {}", pins.display()));
+        succeed(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"];
+        succeed(Command::new(programs.join("python")).args(pip).arg(&pins))?;
+        fs::write(installed, wanted)?;
+    }
+    Ok(Some(programs))
 }
 
 /// Installs Debian packages whose files are missing, in CI only: elsewhere that is the developer's decision. What is still missing

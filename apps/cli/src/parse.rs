@@ -1,5 +1,7 @@
 //! `polywire parse`: extracts a JSON value from model output, with repairs and validation.
 
+mod marks;
+
 use std::io::Write;
 use std::sync::Arc;
 
@@ -11,15 +13,17 @@ use serde_json::{Value, json};
 
 use crate::Verdict;
 use crate::input::{Failure, parse, read_text};
+use crate::style::tame;
 
 const AFTER_HELP: &str = "\
 Examples:
   echo 'Sure: {city: \"Bern\", days: \"3\"}' | polywire parse - --schema schema.json
   polywire parse answer.txt --stream
+  polywire parse answer.txt --explain
   polywire parse answers.jsonl --jsonl
 
 A line of --jsonl is {\"id\", \"input\", \"schema\"?, \"kind\"?}; the kind `partial` reads that line as --stream does.
-Prints {\"value\", \"repairs\", \"valid\", \"errors\"}. For an invalid value `value` is null and `draft` has the value.
+Prints {\"value\", \"repairs\", \"valid\", \"errors\"}, or with --explain the text with marks under what was repaired. For an invalid value `value` is null and `draft` has the value.
 `truncated` is true if the text ends before the value does: the value may be valid and still be incomplete.
 `verdict` is `too_costly` if validation would take too long: the value is neither known to be valid nor known to be invalid.
 
@@ -54,6 +58,15 @@ struct Lines {
     /// Read JSON lines, one text each
     #[arg(long)]
     jsonl: bool,
+    #[command(flatten)]
+    report: Report,
+}
+
+#[derive(Args)]
+struct Report {
+    /// Print the value, and the text with marks under what was repaired, in words
+    #[arg(long, conflicts_with = "jsonl")]
+    explain: bool,
 }
 
 /// A line of `--jsonl`.
@@ -84,6 +97,10 @@ impl Parse {
         }
         let answer = read_with(&text, schema.as_deref(), &options(self.form.stream));
         let valid = answer.valid().is_some();
+        if self.form.lines.report.explain {
+            explain(&text, &answer, out)?;
+            return Ok(if valid { Verdict::Fine } else { Verdict::Findings });
+        }
         let errors = match &answer.verdict {
             Judged::Valid => json!([]),
             Judged::Invalid(faults) => json!(faults),
@@ -129,6 +146,25 @@ fn add_warnings(answer: &Answer, report: &mut Value) {
     }
 }
 
+/// Prints the value, the marked text, and why the value is not valid.
+fn explain(text: &str, answer: &Answer, out: &mut dyn Write) -> Result<()> {
+    match &answer.value {
+        Some(value) => writeln!(out, "{value:#}\n")?,
+        None => writeln!(out, "There is no JSON value in the text.\n")?,
+    }
+    write!(out, "{}", marks::explanation(text, &answer.repairs))?;
+    match &answer.verdict {
+        Judged::Valid | Judged::NoValue => {}
+        Judged::Invalid(faults) => {
+            for fault in faults {
+                writeln!(out, "not valid: {} (at `{}`)", tame(&fault.detail), tame(&fault.at))?;
+            }
+        }
+        Judged::TooCostly => writeln!(out, "not judged: {TOO_COSTLY}")?,
+    }
+    Ok(())
+}
+
 fn options(stream: bool) -> ReadOptions {
     let salvage = if stream { Options::partial() } else { Options::default() };
     ReadOptions::default().with_salvage(salvage)
@@ -157,8 +193,11 @@ mod tests {
 
     #[test]
     fn a_line_says_that_its_text_was_cut() {
-        let parse =
-            Parse { file: "-".to_owned(), schema: None, form: Form { stream: false, lines: Lines { jsonl: true } } };
+        let parse = Parse {
+            file: "-".to_owned(),
+            schema: None,
+            form: Form { stream: false, lines: Lines { jsonl: true, report: Report { explain: false } } },
+        };
         let line = |input: &str| {
             let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
             let line = Line { id: json!(1), input: input.to_owned(), schema, kind: String::new() };
@@ -172,8 +211,11 @@ mod tests {
 
     #[test]
     fn a_line_says_that_its_value_could_not_be_judged() {
-        let parse =
-            Parse { file: "-".to_owned(), schema: None, form: Form { stream: false, lines: Lines { jsonl: true } } };
+        let parse = Parse {
+            file: "-".to_owned(),
+            schema: None,
+            form: Form { stream: false, lines: Lines { jsonl: true, report: Report { explain: false } } },
+        };
         let schema = json!({"type": "string", "pattern": "^(a|a)*(?=b)$"});
         let line = Line { id: json!(1), input: format!("\"{}\"", "a".repeat(60)), schema, kind: String::new() };
         let answer = parse.answer_line(&line, None);

@@ -91,10 +91,12 @@ pub(crate) enum Tone {
 }
 
 impl Style {
+    /// Colours on a terminal, unless `NO_COLOR` is set; elsewhere only if `CLICOLOR_FORCE` is.
     pub(crate) fn of_stdout() -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
         let screen = Screen::of_stdout();
-        Self { coloured: wanted && screen == Screen::Terminal, screen }
+        let is_wanted = screen == Screen::Terminal || is_set("CLICOLOR_FORCE");
+        Self { coloured: is_wanted && !is_set("NO_COLOR"), screen }
     }
 
     /// No colour, for output that is not a terminal.

@@ -23,6 +23,8 @@ mod history;
 mod judge;
 mod list;
 mod misbehave;
+#[cfg(feature = "client")]
+mod named;
 mod receive;
 mod reply;
 mod respond;
@@ -34,6 +36,8 @@ mod tokens;
 mod values;
 
 pub use misbehave::{Misbehaviour, misbehaviours};
+#[cfg(feature = "client")]
+pub use named::{EMULATED, NameError, NamedModels, real_name};
 pub use receive::EmulatorOptions;
 pub use respond::EMULATE_HEADER;
 pub use server::Emulator;

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::json::{get, member_mut};
+use crate::message::{Id, Message};
 
 /// The latest revision with sessions.
 pub(crate) const LATEST_WITH_SESSIONS: &str = "2025-11-25";
@@ -14,6 +15,14 @@ const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// The key of `_meta` that says to which `subscriptions/listen` a notification belongs.
+pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// JSON-RPC: a request of the stateless era that does not say who asks.
+const INVALID_PARAMS: i64 = -32602;
+/// JSON-RPC: the revision is not supported.
+const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// How a peer speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +113,33 @@ impl ClientInfo {
         *member_mut(meta, CLIENT_CAPABILITIES) = self.capabilities();
         params
     }
+}
+
+/// The answer to a request of the stateless era that does not say who asks, or in a revision that nobody here speaks.
+pub(crate) fn envelope_fault(id: &Id, message: &Message) -> Option<Message> {
+    let value = message.value();
+    let params = get(&value, "/params");
+    let Some(version) = meta(params, PROTOCOL_VERSION).as_str() else {
+        return Some(Message::error(id, INVALID_PARAMS, &format!("`_meta` has no `{PROTOCOL_VERSION}`")));
+    };
+    if !meta(params, CLIENT_CAPABILITIES).is_object() {
+        return Some(Message::error(id, INVALID_PARAMS, &format!("`_meta` has no `{CLIENT_CAPABILITIES}`")));
+    }
+    (version != STATELESS).then(|| {
+        let data = json!({"supported": [STATELESS], "requested": version});
+        let text = format!("the revision `{version}` is not supported");
+        Message::error_with(id, &json!({"code": UNSUPPORTED_VERSION, "message": text, "data": data}))
+    })
+}
+
+/// The protocol version of a request of the stateless era.
+pub(crate) fn version_of(params: &Value) -> Option<&str> {
+    meta(params, PROTOCOL_VERSION).as_str()
+}
+
+/// Who sends a request of the stateless era, as text.
+pub(crate) fn identity_of(params: &Value) -> String {
+    json!([meta(params, CLIENT_INFO), meta(params, CLIENT_CAPABILITIES)]).to_string()
 }
 
 /// A member of `_meta`.

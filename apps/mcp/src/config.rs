@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use polywire::catalog::{Mcp, McpServer};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -30,14 +31,32 @@ pub fn read_servers(text: &str, variable: impl Fn(&str) -> Option<String>) -> Re
     let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let list = LISTS.iter().find_map(|key| document.get(key)?.as_object());
     let list = list.ok_or_else(|| format!("it lists no servers: there is none of {}", LISTS.join(", ")))?;
-    let mut servers = Vec::new();
+    let mut rows = Vec::new();
     for (name, row) in list {
-        let row: Row = serde_json::from_value(row.clone()).map_err(|error| format!("server `{name}`: {error}"))?;
-        if row.disabled {
-            continue;
-        }
+        let row = serde_json::from_value(row.clone()).map_err(|error| format!("server `{name}`: {error}"))?;
+        rows.push((name.as_str(), row));
+    }
+    specs(rows, &variable)
+}
+
+/// The servers of `[mcp.server.NAME]` of a configuration that is trusted.
+pub fn configured_servers(mcp: &Mcp, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<ServerSpec>, String> {
+    let row = |server: &McpServer| Row {
+        command: server.command.clone(),
+        args: server.args.clone(),
+        env: server.env.clone(),
+        url: server.url.clone(),
+        headers: server.headers.clone(),
+        disabled: server.disabled,
+    };
+    specs(mcp.servers.iter().map(|(name, server)| (name.as_str(), row(server))).collect(), &variable)
+}
+
+fn specs(rows: Vec<(&str, Row)>, variable: &impl Fn(&str) -> Option<String>) -> Result<Vec<ServerSpec>, String> {
+    let mut servers = Vec::new();
+    for (name, row) in rows.into_iter().filter(|(_, row)| !row.disabled) {
         let fill = |text: String| {
-            fill(&text, &variable).map_err(|missing| format!("server `{name}`: the variable `{missing}` is not set"))
+            fill(&text, variable).map_err(|missing| format!("server `{name}`: the variable `{missing}` is not set"))
         };
         let fill_all = |map: BTreeMap<String, String>| -> Result<BTreeMap<String, String>, String> {
             map.into_iter().map(|(key, value)| Ok((key, fill(value)?))).collect()
@@ -51,7 +70,7 @@ pub fn read_servers(text: &str, variable: impl Fn(&str) -> Option<String>) -> Re
             (None, Some(url)) => Transport::Http { url: fill(url)?, headers: fill_all(row.headers)? },
             _ => return Err(format!("server `{name}` needs a `command` or a `url`")),
         };
-        servers.push(ServerSpec { name: name.clone(), transport });
+        servers.push(ServerSpec { name: name.to_owned(), transport });
     }
     if servers.is_empty() { Err("it lists no servers".to_owned()) } else { Ok(servers) }
 }

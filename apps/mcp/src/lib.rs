@@ -3,21 +3,24 @@
 //! Messages stay as they are. Only lists of tools and calls are changed, and what a peer of another revision would not understand.
 
 mod bridge;
+mod catalog;
 mod config;
 mod join;
 mod json;
 mod lines;
 mod list;
 mod message;
+mod named;
+mod param_headers;
+mod random;
 mod run;
 mod serve;
 mod server;
 mod session;
 mod settings;
-mod tools;
 mod upstream;
 
-pub use config::read_servers;
+pub use config::{configured_servers, read_servers};
 pub use list::{Listed, list_tools};
 pub use serve::http::Listen;
 pub use settings::{Audience, BrokenTools, ProxyOptions, Results};

@@ -8,10 +8,11 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::bridge::{ClientInfo, Era, ServerInfo};
+use crate::join::MAX_PAGES;
 use crate::json::get;
 use crate::message::{Kind, Message};
 use crate::settings::{ProxyOptions, Shared};
-use crate::upstream::{Event, Inbox, QUEUE, ServerSpec, start};
+use crate::upstream::{Event, Inbox, QUEUE, Received, ServerSpec, start};
 
 /// What a server lists.
 #[derive(Clone, Debug)]
@@ -53,7 +54,7 @@ impl Asker {
         if era == Era::Sessions {
             self.send(Message::notification("notifications/initialized")).await?;
         }
-        let (mut tools, mut cursor) = (Vec::new(), Value::Null);
+        let (mut tools, mut cursor, mut pages) = (Vec::new(), Value::Null, 0);
         loop {
             let mut params = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
             if era == Era::Stateless {
@@ -62,8 +63,9 @@ impl Asker {
             let page = self.ask("tools/list", &params).await?;
             let page = result(&page, "`tools/list`")?;
             tools.extend(get(page, "/tools").as_array().into_iter().flatten().cloned());
+            pages += 1;
             cursor = get(page, "/nextCursor").clone();
-            if !cursor.is_string() {
+            if !cursor.is_string() || pages == MAX_PAGES {
                 return Ok(Listed { server: get(&info.info, "/name").as_str().map(str::to_owned), tools });
             }
         }
@@ -80,7 +82,7 @@ impl Asker {
         self.send(Message::request(&id, method, params)).await?;
         loop {
             match self.inbox.recv().await {
-                Some(Event::Server(_, message)) => match message.kind().clone() {
+                Some(Event::Server(_, Received { message, .. })) => match message.kind().clone() {
                     Kind::Response { id: own } if own == id => return Ok(message.value()),
                     Kind::Request { id, .. } => self.send(Message::error(&id, -32601, "not supported")).await?,
                     Kind::Response { .. } | Kind::Notification { .. } => {}

@@ -1,10 +1,13 @@
 //! JSON-RPC messages as they were received: only the head is read, the text stays what it was.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+use crate::param_headers::ParamHeaders;
 
 /// The JSON text of an id, so that `1` and `"1"` are two ids.
 pub(crate) type Id = String;
@@ -14,6 +17,8 @@ pub(crate) type Id = String;
 pub(crate) struct Message {
     text: String,
     kind: Kind,
+    /// The arguments that HTTP repeats in headers; none where the message did not come over HTTP, or needs none.
+    headers: Option<ParamHeaders>,
 }
 
 /// What a message is.
@@ -46,35 +51,50 @@ impl Message {
             (Some(id), None) => Kind::Response { id },
             (None, None) => return Err("a message has an `id` or a `method`".to_owned()),
         };
-        Ok(Self { text, kind })
+        Ok(Self::of(text, kind))
     }
 
     /// A request of our own.
     pub(crate) fn request(id: &Id, method: &str, params: &Value) -> Self {
         let id_value: Value = serde_json::from_str(id).unwrap_or_default();
         let text = json!({"jsonrpc": "2.0", "id": id_value, "method": method, "params": params}).to_string();
-        Self { text, kind: Kind::Request { id: id.clone(), method: method.to_owned() } }
+        Self::of(text, Kind::Request { id: id.clone(), method: method.to_owned() })
     }
 
     pub(crate) fn notification(method: &str) -> Self {
         let text = json!({"jsonrpc": "2.0", "method": method}).to_string();
-        Self { text, kind: Kind::Notification { method: method.to_owned() } }
+        Self::of(text, Kind::Notification { method: method.to_owned() })
+    }
+
+    pub(crate) fn notification_with(method: &str, params: &Value) -> Self {
+        let text = json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string();
+        Self::of(text, Kind::Notification { method: method.to_owned() })
     }
 
     /// The result of a request, as JSON text.
     pub(crate) fn result(id: &Id, result: &str) -> Self {
-        Self {
-            text: format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
-            kind: Kind::Response { id: id.clone() },
-        }
+        Self::of(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#), Kind::Response { id: id.clone() })
     }
 
     pub(crate) fn error(id: &Id, code: i64, message: &str) -> Self {
-        let error = json!({"code": code, "message": message});
-        Self {
-            text: format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#),
-            kind: Kind::Response { id: id.clone() },
-        }
+        Self::error_with(id, &json!({"code": code, "message": message}))
+    }
+
+    pub(crate) fn error_with(id: &Id, error: &Value) -> Self {
+        Self::of(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#), Kind::Response { id: id.clone() })
+    }
+
+    fn of(text: String, kind: Kind) -> Self {
+        Self { text, kind, headers: None }
+    }
+
+    /// The same message with arguments that HTTP repeats in headers.
+    pub(crate) fn with_headers(self, headers: Option<ParamHeaders>) -> Self {
+        Self { headers, ..self }
+    }
+
+    pub(crate) fn headers(&self) -> Option<&ParamHeaders> {
+        self.headers.as_ref()
     }
 
     pub(crate) fn kind(&self) -> &Kind {
@@ -98,21 +118,30 @@ impl Message {
 
     /// The same message with other contents.
     pub(crate) fn with_value(&self, value: &Value) -> Self {
-        Self { text: value.to_string(), kind: self.kind.clone() }
+        Self { text: value.to_string(), kind: self.kind.clone(), headers: self.headers.clone() }
     }
 
-    /// The same message with another id.
-    pub(crate) fn with_id(&self, id: &Id) -> Self {
-        let mut value = self.value();
-        if let Value::Object(members) = &mut value {
-            members.insert("id".to_owned(), serde_json::from_str(id).unwrap_or_default());
+    /// The members of an object member, such as those of `result`, each as it was written.
+    pub(crate) fn members(&self, name: &str) -> BTreeMap<String, &RawValue> {
+        self.member(name).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// The same message with another id. The rest of the text is not copied: a result may be large.
+    pub(crate) fn with_id(mut self, id: &Id) -> Self {
+        let own = serde_json::from_str::<Head<'_>>(&self.text).ok().and_then(|head| head.id);
+        if let Some(own) = own {
+            let start = own.get().as_ptr().addr() - self.text.as_ptr().addr();
+            let end = start + own.get().len();
+            self.text.replace_range(start..end, id);
+            if let Kind::Request { id: own, .. } | Kind::Response { id: own } = &mut self.kind {
+                id.clone_into(own);
+            }
         }
-        let kind = match &self.kind {
-            Kind::Request { method, .. } => Kind::Request { id: id.clone(), method: method.clone() },
-            Kind::Notification { method } => Kind::Notification { method: method.clone() },
-            Kind::Response { .. } => Kind::Response { id: id.clone() },
-        };
-        Self { text: value.to_string(), kind }
+        self
     }
 }
 
@@ -143,6 +172,7 @@ mod tests {
     fn a_member_is_given_as_it_was_written() {
         let message = Message::parse(r#"{"id":1,"result": {"b" : 1.0,"a":2}}"#.to_owned()).expect("a message");
         assert_eq!(message.member("result"), Some(r#"{"b" : 1.0,"a":2}"#));
-        assert_eq!(message.with_id(&"\"x\"".to_owned()).text(), r#"{"id":"x","result":{"b":1.0,"a":2}}"#);
+        assert_eq!(message.members("result")["b"].get(), "1.0");
+        assert_eq!(message.with_id(&"\"x\"".to_owned()).text(), r#"{"id":"x","result": {"b" : 1.0,"a":2}}"#);
     }
 }

@@ -1,5 +1,6 @@
 //! Runs a session: its events in, its messages out.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use crate::message::Message;
-use crate::session::{Output, Session};
+use crate::session::{Delivery, Output, Session};
 use crate::settings::Shared;
 use crate::upstream::{Event, Inbox, QUEUE, ServerSpec, start};
 
@@ -21,7 +22,7 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(crate) fn spawn(
     shared: &Arc<Shared>,
     servers: &[ServerSpec],
-    client: mpsc::Sender<Message>,
+    client: mpsc::Sender<Delivery>,
 ) -> mpsc::Sender<Event> {
     let (events, inbox) = mpsc::channel(QUEUE);
     let (shared, servers, to_self) = (Arc::clone(shared), servers.to_vec(), events.clone());
@@ -32,11 +33,11 @@ pub(crate) fn spawn(
 async fn run(
     shared: Arc<Shared>,
     servers: Vec<ServerSpec>,
-    client: mpsc::Sender<Message>,
+    client: mpsc::Sender<Delivery>,
     to_self: mpsc::Sender<Event>,
     mut inbox: mpsc::Receiver<Event>,
 ) {
-    let mut session = Session::new(Arc::clone(&shared), servers.iter().map(|server| server.name.clone()).collect());
+    let mut session = Session::new(Arc::clone(&shared), &servers);
     let connect = |(index, server): (usize, &ServerSpec)| {
         start(server, Inbox { index, events: to_self.clone() }, Arc::clone(&shared))
     };
@@ -51,7 +52,7 @@ async fn run(
         let outputs = tokio::select! {
             event = inbox.recv() => match event {
                 Some(Event::Client(message)) => session.on_client(message),
-                Some(Event::Server(index, message)) => session.on_server(index, message),
+                Some(Event::Server(index, received)) => session.on_server(index, received),
                 Some(Event::ServerDown(index, reason)) => session.on_server_down(index, &reason),
                 Some(Event::ServerUp(index)) => session.on_server_up(index),
                 Some(Event::ClientGone) => {
@@ -62,10 +63,11 @@ async fn run(
             },
             _ = tick.tick() => session.on_tick(Instant::now()),
         };
-        for output in outputs {
+        let mut outputs = VecDeque::from(outputs);
+        while let Some(output) = outputs.pop_front() {
             match output {
-                Output::Client(message) => {
-                    if client.send(message).await.is_err() {
+                Output::Client(delivery) => {
+                    if client.send(delivery).await.is_err() {
                         return;
                     }
                 }
@@ -73,12 +75,7 @@ async fn run(
                 Output::Server(index, message) => {
                     if let Some(Err(TrySendError::Full(message))) = links.get(index).map(|link| link.try_send(message))
                     {
-                        let refused = session.on_overflow(index, &message);
-                        if let Some(refused) = refused
-                            && client.send(refused).await.is_err()
-                        {
-                            return;
-                        }
+                        outputs.extend(session.on_overflow(index, &message));
                     }
                 }
             }

@@ -9,6 +9,8 @@ use crate::message::{Id, Message};
 /// One server.
 pub(crate) struct Server {
     pub(crate) name: String,
+    /// True where it is reached over HTTP, where arguments may have to be headers.
+    pub(crate) is_remote: bool,
     pub(crate) connection: Connection,
     /// Requests without an answer yet.
     pub(crate) pending: HashMap<Id, Pending>,
@@ -29,7 +31,15 @@ pub(crate) enum Connection {
 /// A request that was sent to a server.
 pub(crate) struct Pending {
     pub(crate) purpose: Purpose,
-    since: Instant,
+    /// The request, where it may have to be sent again.
+    pub(crate) request: Option<Message>,
+    /// The id under which the client waits, where it is another one.
+    pub(crate) client_id: Option<Id>,
+    /// How often it was sent again.
+    pub(crate) rounds: usize,
+    /// True where the server waits for the client, which has to send its request again.
+    pub(crate) is_held: bool,
+    pub(crate) since: Instant,
 }
 
 /// What a response is for.
@@ -37,12 +47,10 @@ pub(crate) struct Pending {
 pub(crate) enum Purpose {
     /// Ours: the handshake; the other era is tried unless this is the last attempt.
     Greeting { era: Era, is_last: bool },
-    /// Ours: the tools, because a call needs them.
-    LoadTools,
-    /// Ours: a part of what the client asked all servers.
+    /// Ours: a part of what all servers are asked, such as a page of a list.
     Part { join: u64 },
-    /// The client's: the tools.
-    ListTools,
+    /// Ours: what the server tells without being asked.
+    Subscription,
     /// The client's: a call of a tool, by its listed name.
     Call { tool: String },
     /// The client's: another method.
@@ -53,13 +61,17 @@ pub(crate) enum Purpose {
 
 impl Pending {
     pub(crate) fn new(purpose: Purpose) -> Self {
-        Self { purpose, since: Instant::now() }
+        Self { purpose, request: None, client_id: None, rounds: 0, is_held: false, since: Instant::now() }
+    }
+
+    pub(crate) fn with_request(self, request: Message) -> Self {
+        Self { request: Some(request), ..self }
     }
 }
 
 impl Server {
-    pub(crate) fn new(name: String) -> Self {
-        Self { name, connection: Connection::New, pending: HashMap::new() }
+    pub(crate) fn new(name: String, is_remote: bool) -> Self {
+        Self { name, is_remote, connection: Connection::New, pending: HashMap::new() }
     }
 
     pub(crate) fn era(&self) -> Option<Era> {
@@ -115,16 +127,18 @@ impl Server {
     }
 
     /// The server does not answer any more: what was queued.
-    pub(crate) fn end(&mut self, reason: &str) -> Vec<Message> {
+    pub(crate) fn end(&mut self, reason: &str) -> Vec<(Message, Purpose)> {
         match std::mem::replace(&mut self.connection, Connection::Down { reason: reason.to_owned() }) {
-            Connection::Connecting { queue } => queue.into_iter().map(|(message, _)| message).collect(),
+            Connection::Connecting { queue } => queue,
             Connection::New | Connection::Ready { .. } | Connection::Down { .. } => Vec::new(),
         }
     }
 
     /// Takes the requests that are older than a limit.
     pub(crate) fn take_older(&mut self, now: Instant, limit: Duration) -> Vec<(Id, Pending)> {
-        let is_late = |pending: &Pending| now.saturating_duration_since(pending.since) > limit;
+        let is_late = |pending: &Pending| {
+            now.saturating_duration_since(pending.since) > limit && !matches!(pending.purpose, Purpose::Subscription)
+        };
         self.pending.extract_if(|_, pending| is_late(pending)).collect()
     }
 }

@@ -1,11 +1,14 @@
 //! What the proxy was told to do, and the dialect for a client.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use polywire::schema::{Dialect, FitCache, FitOptions, dialect, target};
 use serde::Deserialize;
+
+use crate::catalog::{CachedCatalog, Catalog, ServerList};
 
 /// Options of a proxy.
 #[derive(Clone, Debug)]
@@ -67,18 +70,42 @@ pub enum Results {
 /// Fitted tools that are kept, by content.
 const CACHED_TOOLS: usize = 4_096;
 
+/// Whole lists that are kept, by content.
+const CACHED_CATALOGS: usize = 8;
+
 /// What all sessions of a proxy share.
-#[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: ProxyOptions,
     pub(crate) cache: FitCache,
+    /// Lists of tools that came before, the one that was used last first.
+    catalogs: Mutex<VecDeque<CachedCatalog>>,
     /// Tells the user what happens, on standard error.
     pub(crate) log: fn(&str),
 }
 
 impl Shared {
     pub(crate) fn new(options: ProxyOptions, log: fn(&str)) -> Arc<Self> {
-        Arc::new(Self { options, cache: FitCache::new(CACHED_TOOLS), log })
+        Arc::new(Self { options, cache: FitCache::new(CACHED_TOOLS), catalogs: Mutex::default(), log })
+    }
+
+    /// The fitted tools of these lists. Lists that came before cost the comparison with them.
+    pub(crate) fn catalog(&self, lists: Vec<ServerList>, dialect: &Dialect) -> Arc<Catalog> {
+        let locked = || self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = |known: &CachedCatalog| known.dialect == dialect.id() && known.lists == lists;
+        {
+            let mut known = locked();
+            if let Some(found) = known.iter().position(is_known).and_then(|place| known.remove(place)) {
+                let catalog = Arc::clone(&found.catalog);
+                known.push_front(found);
+                return catalog;
+            }
+        }
+        // Fitted outside of the lock: other clients do not wait.
+        let catalog = Arc::new(Catalog::fit(&lists, dialect, self));
+        let mut known = locked();
+        known.push_front(CachedCatalog { dialect: dialect.id().to_owned(), lists, catalog: Arc::clone(&catalog) });
+        known.truncate(CACHED_CATALOGS);
+        catalog
     }
 
     /// The dialect for a client of this name.

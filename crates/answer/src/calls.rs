@@ -31,16 +31,18 @@ const BEFORE_ARGUMENTS: &[&str] = &[
 
 /// Around an object with a name and arguments.
 const AROUND_CALL: &[&str] =
-    &["<tool_call>", "[TOOL_CALLS]", "<|python_tag|>", "<|tool_call|>", "<tool_calls>", "<function_call>"];
+    &["<tool_call>", "[TOOL_CALLS]", "<|python_tag|>", "<|tool_call|>", "<tool_calls>", "<function_call>", "<tools>"];
 
 /// A mark of a call.
 const MARK: &str = concat!(
-    r"(?:<\|[\w ]+\|>|<｜[^<>｜]+｜>|</?(?:tool_calls?|function_calls?|function)(?:=[\w.-]+)?>",
+    r"(?:<\|[\w ]+\|>|<｜[^<>｜]+｜>|</?(?:tool_calls?|tools|function_calls?|function)(?:=[\w.-]+)?>",
     r"|\[/?(?:CALL_ID|ARGS)\]|\[/?TOOL_CALLS\]\s*[\w.-]*)"
 );
 
 /// Keys that hold the arguments of a call.
 pub(crate) const ARGUMENTS: &[&str] = &["arguments", "parameters", "input", "args"];
+/// Keys that hold the name of the tool beside its arguments.
+pub(crate) const TOOL_NAMES: &[&str] = &["name", "function.name", "function_name", "tool_name", "tool", "function"];
 /// Keys that hold the id of a call, first the one that its result will name.
 const IDS: &[&str] = &["call_id", "id"];
 /// Keys that a call may have besides.
@@ -130,7 +132,7 @@ fn written_calls(text: &str, options: &Options) -> Option<(Vec<Call>, Vec<Repair
         return None;
     }
     let mut calls = Vec::new();
-    let found = find(text, options, Trial::Open);
+    let found = find(text, options, Trial::Open, None);
     let mut others: Vec<Range<usize>> = found.unread.into_iter().collect();
     for candidate in found.candidates {
         let span = candidate.span.clone();

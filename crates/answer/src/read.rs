@@ -9,9 +9,10 @@ use crate::assert::broken;
 use crate::budget::{Budget, Exhausted};
 use crate::calls;
 use crate::coerce::{CoerceOptions, Coercer, Stage};
+use crate::keyword;
 use crate::options::Options;
 use crate::readings::{Page, Reading};
-use crate::repair::{Repair, RepairKind};
+use crate::repair::{Cost, Repair, RepairKind};
 use crate::salvage::{Whole, read_strict, salvage};
 use crate::schema::{Schema, SchemaError};
 use crate::tree::Tree;
@@ -84,6 +85,7 @@ impl Answer {
         };
         let broken = found.and_then(|mut found| {
             found.extend(calls::leaked_markup(&value));
+            found.extend(echo_of_schema(&value, schema));
             found.extend(broken(&value, &schema.shapes, budget).ok()?);
             Some(found)
         });
@@ -94,6 +96,25 @@ impl Answer {
         };
         Self { value: Some(value), repairs, verdict, steps: 0 }
     }
+}
+
+/// The fault of a value that repeats the schema instead of filling it in.
+fn echo_of_schema(value: &Value, schema: &Schema) -> Option<Fault> {
+    let inner;
+    let value = if let Some(text) = value.as_str().filter(|text| text.trim_start().starts_with('{')) {
+        inner = serde_json::from_str::<Value>(text).ok()?;
+        &inner
+    } else {
+        value
+    };
+    let properties = value.get(keyword::PROPERTIES)?.as_object().filter(|properties| !properties.is_empty())?;
+    value.get(keyword::TYPE).filter(|name| *name == "object")?;
+    let root = schema.shapes.get(schema.shapes.root)?;
+    let is_declared = |key: &str| root.field(key).is_some();
+    let is_schema =
+        |value: &Value| [keyword::TYPE, keyword::REF, keyword::ANY_OF].iter().any(|key| value.get(key).is_some());
+    let repeats = properties.iter().all(|(key, value)| is_declared(key) && is_schema(value));
+    (repeats && !is_declared(keyword::PROPERTIES)).then(Fault::echo)
 }
 
 /// Options for reading.
@@ -296,6 +317,8 @@ fn read_any(text: &str, options: &ReadOptions) -> Answer {
     }
 }
 
+/// States of the search for the cheapest reading that cost as much as a step.
+const STATES_PER_STEP: usize = 4;
 /// Readings that are built and validated, cheapest first.
 const MAX_JUDGED: usize = 4;
 
@@ -303,13 +326,25 @@ fn best(text: &str, schema: &Schema, options: &ReadOptions, budget: &Budget) -> 
     let salvage = options.salvage.of_known();
     // Finding values reads every byte a few times; a budget that is spent here is noticed by the first plan.
     let _ = budget.spend(text.len() / 16);
-    let mut page = Page::new(text, &salvage);
+    let mut page = Page::new(text, &salvage, Some(&schema.shapes));
+    let _ = budget.spend(page.states() / STATES_PER_STEP);
     let quoted = page.quoted();
     let mut cheapest: Vec<(Reading<'_>, Coercer<'_>)> = Vec::new();
+    let mut main: Option<Cost> = None;
     for mut reading in page.readings(quoted.as_ref(), schema, &salvage) {
         let tree = std::mem::take(&mut reading.tree);
         let mut coercer = Coercer::new(&schema.shapes, tree, reading.text, (options.coerce, stage(options)), budget);
-        reading.cost = reading.cost.plus(coercer.cost(reading.root));
+        let coercion = coercer.cost(reading.root);
+        reading.cost = match main {
+            Some(main) if reading.is_alternative && (main.unmet == 0 || coercion.unmet >= main.unmet) => {
+                // Dearer than the reading that it is an alternative to, whatever coercing it takes.
+                reading.cost.plus(main)
+            }
+            _ => reading.cost.plus(coercion),
+        };
+        if !reading.is_alternative {
+            main = Some(coercion);
+        }
         // Plans take memory: only those of the cheapest readings are kept, the first of equal ones before the others.
         let place = cheapest.partition_point(|(known, _)| known.cost <= reading.cost);
         if place < MAX_JUDGED {
@@ -319,6 +354,15 @@ fn best(text: &str, schema: &Schema, options: &ReadOptions, budget: &Budget) -> 
     }
     let mut first = None;
     for (mut reading, mut coercer) in cheapest {
+        if !options.salvage.arriving
+            && !schema.shapes.aliased
+            && let Some(value) = coercer.accepted(reading.root, &schema.judge)
+        {
+            // What the schema accepts as it was read is not touched.
+            reading.tree = coercer.into_tree();
+            let repairs = reading.repairs(Vec::new());
+            return Answer::checked(value, repairs, Verdict::Valid, schema, budget);
+        }
         let (value, coerced) = if options.salvage.arriving {
             match coercer.build_partial(reading.root) {
                 Some(value) => (value, Vec::new()),

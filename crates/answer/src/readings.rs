@@ -17,7 +17,7 @@ use crate::salvage::{
     surroundings,
 };
 use crate::schema::Schema;
-use crate::shape::Types;
+use crate::shape::{Shapes, Types};
 use crate::tags::{Tagged, tagged};
 use crate::tree::{Id, Kind, Node, Tree};
 
@@ -28,6 +28,8 @@ pub(crate) struct Reading<'t> {
     pub(crate) tree: Tree,
     pub(crate) root: Id,
     pub(crate) cost: Cost,
+    /// It is used only where the reading before does not fit the schema.
+    pub(crate) is_alternative: bool,
     around: Around<'t>,
     inside: Inside,
     /// The liberties by which its text was taken out of another one.
@@ -76,11 +78,12 @@ impl<'t> Reading<'t> {
         let repeated = std::iter::repeat_n(RepairKind::DuplicateKey, mended.tree.repeated(MAX_REPAIRS).len());
         let cost = cost_of(kinds.chain(repeated), options);
         let (tree, root, inside) = (mended.tree, mended.root, Inside::Noted(mended.noted));
-        Self { text, tree, root, cost, around, inside, opened: None }
+        Self { text, tree, root, cost, is_alternative: false, around, inside, opened: None }
     }
 
     fn listed(text: &'t str, (tree, root): (Tree, Id), cost: Cost, around: Around<'t>, inside: Vec<Repair>) -> Self {
-        Self { text, tree, root, cost, around, inside: Inside::Listed(inside), opened: None }
+        let inside = Inside::Listed(inside);
+        Self { text, tree, root, cost, is_alternative: false, around, inside, opened: None }
     }
 
     /// Lists what taking the value out of its text took, before its tree is given away.
@@ -125,10 +128,15 @@ pub(crate) struct Quoted {
 }
 
 impl<'t> Page<'t> {
-    pub(crate) fn new(text: &'t str, options: &Options) -> Self {
-        let found = find(text, options, Trial::Open);
+    pub(crate) fn new(text: &'t str, options: &Options, shapes: Option<&Shapes>) -> Self {
+        let found = find(text, options, Trial::Open, shapes);
         let others = Others::new(&found);
         Self { text, found, others }
+    }
+
+    /// States that the search for cheaper readings took.
+    pub(crate) fn states(&self) -> usize {
+        self.found.states
     }
 
     /// What of the text may be passed over, as far as it is known by now.
@@ -139,7 +147,7 @@ impl<'t> Page<'t> {
 
     /// The text that this one is when it is read as JSON.
     pub(crate) fn quoted(&self) -> Option<Quoted> {
-        let Candidate { content, span, whence } = find_quoted(self.text, &self.found.thinking)?;
+        let Candidate { content, span, whence, .. } = find_quoted(self.text, &self.found.thinking)?;
         let Content::Strict(Value::String(text)) = content else { return None };
         let (text, layers) = unquoted(text);
         Some(Quoted { text, layers: layers + 1, span, whence })
@@ -152,7 +160,7 @@ impl<'t> Page<'t> {
         schema: &Schema,
         options: &Options,
     ) -> Vec<Reading<'t>> {
-        let mut readings = quoted.map_or_else(Vec::new, |quoted| self.inside(quoted, options));
+        let mut readings = quoted.map_or_else(Vec::new, |quoted| self.inside(quoted, options, &schema.shapes));
         if let Some(quoted) = quoted.filter(|_| !readings.is_empty()) {
             // Brackets between escaped quotes are those that were read already, seen through their escapes.
             self.found.candidates.retain(|candidate| !quoted.span.contains(&candidate.span.start));
@@ -169,7 +177,7 @@ impl<'t> Page<'t> {
             let mut whole = whole_text(self.text);
             if schema.shapes.takes(schema.shapes.root, Types::CONTAINER, 8) {
                 // Where a list or object would do, a text is what the answer is only if nothing else is.
-                whole.cost = whole.cost.plus(Cost::of(RepairKind::Stringified));
+                whole.cost = whole.cost.plus(Cost::LAST_RESORT);
             }
             readings.insert(0, whole);
         }
@@ -177,7 +185,7 @@ impl<'t> Page<'t> {
     }
 
     /// The lists and objects in a text that was written as JSON.
-    fn inside(&self, quoted: &'t Quoted, options: &Options) -> Vec<Reading<'t>> {
+    fn inside(&self, quoted: &'t Quoted, options: &Options, shapes: &Shapes) -> Vec<Reading<'t>> {
         let mut opened = self.surroundings().of(&quoted.span, quoted.whence);
         let encoded = Repair::new(RepairKind::Encoded, "", Some(quoted.span.clone()));
         opened.extend(std::iter::repeat_n(encoded, quoted.layers));
@@ -185,11 +193,12 @@ impl<'t> Page<'t> {
         let text = quoted.text.as_str();
         let mut readings = match read_strict(text) {
             Whole::Value(Salvaged { value: value @ (Value::Array(_) | Value::Object(_)), span, .. }) => {
-                let value = Candidate { content: Content::Strict(value), span, whence: Whence::Plain };
+                let content = Content::Strict(value);
+                let value = Candidate { content, others: Vec::new(), span, whence: Whence::Plain };
                 let Mended { tree, root, .. } = with_spans(text, value, options);
                 vec![Reading::listed(text, (tree, root), Cost::default(), Around::Listed(Vec::new()), Vec::new())]
             }
-            Whole::Value(_) | Whole::No(_) => Page::new(text, options).containers(options),
+            Whole::Value(_) | Whole::No(_) => Page::new(text, options, Some(shapes)).containers(options),
         };
         // Like all that stands around a value, this says nothing about it.
         for reading in &mut readings {
@@ -210,11 +219,21 @@ impl<'t> Page<'t> {
         for candidate in by_preference(text, candidates, options) {
             let around = Around::Of(surroundings.clone(), candidate.span.clone(), candidate.whence);
             let draft = candidate.whence == Whence::Draft;
+            let (span, whence) = (candidate.span.clone(), candidate.whence);
+            let mut candidate = candidate;
+            let others = std::mem::take(&mut candidate.others);
             let mut reading = Reading::mended(around, text, with_spans(text, candidate, options), options);
             if draft {
                 reading.cost = reading.cost.plus(Cost::of(RepairKind::OtherValue));
             }
+            // A dearer reading is used only where the cheapest does not fit the schema.
+            let mut cost = reading.cost;
             readings.push(reading);
+            for other in others {
+                cost = cost.plus(Cost::of(RepairKind::Quote));
+                let around = Around::Of(surroundings.clone(), span.clone(), whence);
+                readings.push(Reading { cost, is_alternative: true, ..Reading::mended(around, text, other, options) });
+            }
         }
         readings.extend(several);
         readings

@@ -220,6 +220,9 @@ pub(crate) struct Cost {
 impl Cost {
     pub(crate) const UNMET: Self = Self { unmet: 1, lost: 0, invented: 0, retyped: 0, syntax: 0 };
 
+    /// A reading that is used only where no other fits.
+    pub(crate) const LAST_RESORT: Self = Self { unmet: 0, lost: 1_000, invented: 0, retyped: 0, syntax: 0 };
+
     pub(crate) fn of(kind: RepairKind) -> Self {
         let mut cost = Self::default();
         match kind.class() {

@@ -158,6 +158,13 @@ impl Tree {
         self.get(id).map_or(0, Node::kind_count) as usize
     }
 
+    /// Replaces the places of all nodes.
+    pub(crate) fn map_spans(&mut self, map: &dyn Fn(usize) -> usize) {
+        for node in &mut self.nodes {
+            node.span = map(node.span.start)..map(node.span.end);
+        }
+    }
+
     /// Puts an object in the place of a text, which becomes the key that the object is about to get.
     pub(crate) fn text_to_object(&mut self, id: Id) -> Option<String> {
         let node = self.get_mut(id)?;

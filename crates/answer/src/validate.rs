@@ -83,6 +83,16 @@ impl Fault {
         }
     }
 
+    pub(crate) fn echo() -> Self {
+        Self {
+            at: String::new(),
+            keyword: crate::keyword::PROPERTIES.to_owned(),
+            expected: Value::Null,
+            got: String::new(),
+            detail: "the text repeats the schema instead of filling it in".to_owned(),
+        }
+    }
+
     pub(crate) fn unknown_name() -> Self {
         Self {
             at: String::new(),

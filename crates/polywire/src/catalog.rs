@@ -7,8 +7,8 @@ mod model_table;
 mod price_list;
 
 pub use config::{
-    Config, Defaults, Ignored, Mistake, ReadFile, Serve, ServeLimits, ServeLog, ServeOnLoss, ServeRecord, ServeRoute,
-    ServeSticky, ServeStoreFailure, ServeStrict, ServeTarget, ServeTimeouts, Untrusted,
+    Config, Defaults, Ignored, Mcp, McpServer, Mistake, ReadFile, Serve, ServeLimits, ServeLog, ServeOnLoss,
+    ServeRecord, ServeRoute, ServeSticky, ServeStoreFailure, ServeStrict, ServeTarget, ServeTimeouts, Untrusted,
 };
 pub use list::{ListError, ListPage, read_list};
 

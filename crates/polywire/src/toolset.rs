@@ -6,17 +6,33 @@ use std::fmt;
 use std::sync::Arc;
 
 use polywire_answer::{Fault, Schema, Verdict};
-use polywire_schema::{Dialect, FitCache, FitOptions, Lens, read_tools};
+use polywire_schema::{
+    Dialect, FitCache, FitOptions, Fitted, FittedTool, Lens, Slot, StrictMode, ToolEntry, ToolList, dialect, read_tools,
+};
 use serde_json::{Map, Value, json};
 
-use crate::change::{Change, Effect};
+use crate::change::{Action, Change, Effect};
 use crate::restore::value::{RecoverTarget, recover};
 
 /// The key of `_meta` that has the changes of a listed tool.
 pub const CHANGES_META: &str = "polywire/changes";
 
+/// The key of `_meta` that is `false` where a tool of a strict list is not strict.
+pub const STRICT_META: &str = "polywire/strict";
+
+/// The member with the schema of results.
+const OUTPUT_SCHEMA: &str = "outputSchema";
+
+/// The dialect of what MCP clients themselves read.
+const CLIENTS: &str = "mcp";
+
+/// The code of a schema of results that is left out.
+const OUTPUT_LEFT_OUT: &str = "MCP-OUTPUT";
+
 /// The code of changes to what is no schema.
 const MALFORMED: &str = "READ-MALFORMED";
+/// The code of a schema that cannot be read.
+const UNREADABLE: &str = "READ-TOOL";
 
 /// The maximum number of faults in one message to the model.
 const MAX_FAULTS: usize = 8;
@@ -26,7 +42,7 @@ const MAX_FAULTS: usize = 8;
 pub struct Toolset {
     tools: Vec<ServerTool>,
     by_listed_name: HashMap<String, usize>,
-    by_name: HashMap<String, usize>,
+    changes: Vec<Change>,
 }
 
 /// One tool of a server.
@@ -34,10 +50,14 @@ pub struct Toolset {
 pub struct ServerTool {
     /// The name for the server.
     pub name: String,
+    /// The position in the list of the server. Members of that list that are no tools are left out of the set.
+    pub position: usize,
     /// The tool as it is listed: the server's members, with the fitted name and schema.
     pub listed: Value,
     /// The schema of the server, as given.
     pub schema: Value,
+    /// The schema of results, as the server gave it.
+    pub output_schema: Option<Value>,
     /// What was changed, with places in the server's tool.
     pub changes: Vec<Change>,
     /// True where the schema of the server, or a part of it, is no schema: anything is accepted there.
@@ -77,7 +97,8 @@ impl fmt::Display for CallFault {
 impl std::error::Error for CallFault {}
 
 impl Toolset {
-    /// Fits the tools of a list, each in the shape of MCP.
+    /// Fits the tools of a whole list, each in the shape of MCP. Limits of the list, such as the number of strict tools, apply to all of
+    /// them together. Listed names are unique.
     ///
     /// ```
     /// use polywire::Toolset;
@@ -92,32 +113,34 @@ impl Toolset {
     /// assert_eq!(call.arguments, json!({"labels": {"a": "b"}}));
     /// ```
     pub fn fit(tools: &[Value], dialect: &Dialect, options: &FitOptions, cache: &FitCache) -> Self {
-        let mut set = Self::default();
-        set.extend(tools, dialect, options, cache);
+        let read: Vec<(usize, &Map<String, Value>, ToolEntry)> = tools
+            .iter()
+            .enumerate()
+            .filter_map(|(position, tool)| Some((position, tool.as_object()?, read_tool(tool)?)))
+            .collect();
+        let list: ToolList = read.iter().map(|(_, _, entry)| entry.clone()).collect();
+        let mut fitted = cache.fit_tools(&list, dialect, options);
+        let mut set = Self { changes: std::mem::take(&mut fitted.changes), ..Self::default() };
+        for ((position, members, entry), fitted) in read.into_iter().zip(fitted.tools) {
+            let mut tool = ServerTool::new(position, members, entry, fitted, dialect.strict());
+            tool.fit_output(members, options, cache);
+            tool.record_losses();
+            set.push(tool);
+        }
         set
     }
 
-    /// Fits more tools, such as those of the next page, and gives their numbers. Listed names are unique among all; a tool that is
-    /// listed again takes the place of the one before.
-    pub fn extend(&mut self, tools: &[Value], dialect: &Dialect, options: &FitOptions, cache: &FitCache) -> Vec<usize> {
-        let fitted = tools.iter().filter_map(|tool| fit_tool(tool, dialect, options, cache));
-        fitted.map(|tool| self.put(tool)).collect()
-    }
-
-    fn put(&mut self, mut tool: ServerTool) -> usize {
-        let known = self.by_name.get(&tool.name).copied();
-        if let Some((number, before)) = known.and_then(|number| Some((number, self.tools.get_mut(number)?))) {
-            tool.rename(before.listed_name().to_owned());
-            *before = tool;
-            return number;
-        }
+    fn push(&mut self, mut tool: ServerTool) {
+        // Dialects without a rule for it leave names that are used twice.
         let name = unique_name(tool.listed_name(), |name| self.by_listed_name.contains_key(name));
         tool.rename(name.clone());
-        let number = self.tools.len();
-        self.by_name.insert(tool.name.clone(), number);
-        self.by_listed_name.insert(name, number);
+        self.by_listed_name.insert(name, self.tools.len());
         self.tools.push(tool);
-        number
+    }
+
+    /// Changes to the list as a whole.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
     }
 
     /// The tools, in order.
@@ -144,6 +167,92 @@ impl Toolset {
 }
 
 impl ServerTool {
+    fn new(
+        position: usize,
+        members: &Map<String, Value>,
+        entry: ToolEntry,
+        fitted: FittedTool,
+        is_strict_list: bool,
+    ) -> Self {
+        let mut listed = members.clone();
+        listed.insert("name".to_owned(), json!(fitted.name));
+        listed.insert("inputSchema".to_owned(), fitted.schema.clone());
+        if let Some(description) = &fitted.description {
+            listed.insert("description".to_owned(), json!(description));
+        }
+        if is_strict_list && !fitted.strict {
+            insert_meta(&mut listed, STRICT_META, json!(false));
+        }
+        // Each tool was read as a list of its own: places start at the tool.
+        let own_place = |change: &Change| Change {
+            at: change.at.strip_prefix("/0").unwrap_or(&change.at).to_owned(),
+            ..change.clone()
+        };
+        // The dialect's view of results is not the client's, which reads them: `fit_output` decides.
+        let is_of_input = |change: &&Change| !change.at.starts_with("/0/outputSchema");
+        let changes: Vec<Change> = fitted.changes.iter().filter(is_of_input).map(own_place).collect();
+        let lens = fitted.shared_lens();
+        Self {
+            name: entry.name,
+            position,
+            listed: Value::Object(listed),
+            schema: entry.schema,
+            output_schema: entry.output_schema,
+            is_broken: lens.is_none() || changes.iter().any(|change| &*change.code == MALFORMED),
+            changes,
+            lens,
+        }
+    }
+
+    /// Keeps the schema of results only as clients take it: they compile it, and one that they cannot compile costs the whole list.
+    /// Results are not carried in another shape, so a schema that needs that is left out.
+    fn fit_output(&mut self, members: &Map<String, Value>, options: &FitOptions, cache: &FitCache) {
+        let Some(given) = members.get(OUTPUT_SCHEMA) else { return };
+        let Some(clients) = dialect(CLIENTS) else { return };
+        let options = options.clone().with_slot(Slot::Output).with_strict(StrictMode::Off);
+        let at_place = |change: &Change| Change { at: format!("/{OUTPUT_SCHEMA}{}", change.at), ..change.clone() };
+        let fitted = match self.output_schema.as_ref().map(|schema| cache.fit(schema, clients, &options)) {
+            Some(Ok(fitted)) if is_readable_as_is(&fitted) => Ok(fitted),
+            Some(Ok(fitted)) => {
+                Err(fitted.changes.iter().find(|change| !matches!(change.effect, Effect::Note)).map_or_else(
+                    || "it would need values of another shape".to_owned(),
+                    |change| format!("at `{}`: {}", change.at, change.detail),
+                ))
+            }
+            Some(Err(error)) => Err(error.to_string()),
+            None => Err("it is no schema".to_owned()),
+        };
+        let Value::Object(listed) = &mut self.listed else { return };
+        match fitted {
+            Ok(fitted) if fitted.schema == *given => {}
+            Ok(fitted) => {
+                listed.insert(OUTPUT_SCHEMA.to_owned(), fitted.schema.clone());
+                self.changes.extend(fitted.changes.iter().map(at_place));
+            }
+            Err(reason) => {
+                listed.shift_remove(OUTPUT_SCHEMA);
+                self.changes.push(Change {
+                    kind: None,
+                    code: OUTPUT_LEFT_OUT.into(),
+                    at: format!("/{OUTPUT_SCHEMA}"),
+                    keyword: "".into(),
+                    action: Action::Dropped,
+                    effect: Effect::Wider,
+                    detail: format!("the schema of results is left out, because clients refuse it: {reason}").into(),
+                });
+            }
+        }
+    }
+
+    /// Puts the losses into the listed tool.
+    fn record_losses(&mut self) {
+        let is_loss = |change: &&Change| matches!(change.effect, Effect::Wider | Effect::Narrower);
+        let losses: Vec<&Change> = self.changes.iter().filter(is_loss).collect();
+        if let (false, Value::Object(listed)) = (losses.is_empty(), &mut self.listed) {
+            insert_meta(listed, CHANGES_META, json!(losses));
+        }
+    }
+
     /// The name in the list.
     pub fn listed_name(&self) -> &str {
         self.listed.get("name").and_then(Value::as_str).unwrap_or(&self.name)
@@ -153,6 +262,12 @@ impl ServerTool {
         if let Value::Object(members) = &mut self.listed {
             members.insert("name".to_owned(), Value::String(name));
         }
+    }
+
+    /// Why the schema of the server, or a part of it, is no schema.
+    pub fn broken_because(&self) -> Option<&str> {
+        let is_cause = |change: &&Change| *change.code == *MALFORMED || *change.code == *UNREADABLE;
+        self.changes.iter().filter(|_| self.is_broken).find(is_cause).map(|change| &*change.detail)
     }
 
     /// True where values that the server accepts may be lost, or others may pass.
@@ -210,37 +325,22 @@ impl ServerTool {
     }
 }
 
-/// Fits one tool; `None` for what is no tool.
-fn fit_tool(tool: &Value, dialect: &Dialect, options: &FitOptions, cache: &FitCache) -> Option<ServerTool> {
-    let members = tool.as_object()?;
-    let name = members.get("name")?.as_str()?.to_owned();
-    let list = read_tools(&json!([tool]))?;
-    let schema = list.tools.first()?.schema.clone();
-    let mut fitted = cache.fit_tools(&list, dialect, options);
-    let fitted = fitted.tools.pop()?;
-    let mut listed: Map<String, Value> = members.clone();
-    listed.insert("name".to_owned(), json!(fitted.name));
-    listed.insert("inputSchema".to_owned(), fitted.schema.clone());
-    if let Some(description) = &fitted.description {
-        listed.insert("description".to_owned(), json!(description));
+/// Reads one tool; `None` for what is no tool.
+fn read_tool(tool: &Value) -> Option<ToolEntry> {
+    // Groups of tools, which other shapes have, have no name.
+    tool.get("name")?.as_str()?;
+    read_tools(&json!([tool]))?.tools.pop()
+}
+
+/// True where each value stays as the server wrote it.
+fn is_readable_as_is(fitted: &Fitted) -> bool {
+    fitted.lens().is_identity() && fitted.changes.iter().all(|change| change.effect != Effect::Narrower)
+}
+
+fn insert_meta(listed: &mut Map<String, Value>, key: &str, value: Value) {
+    if let Value::Object(meta) = listed.entry("_meta").or_insert_with(|| json!({})) {
+        meta.insert(key.to_owned(), value);
     }
-    // The list has one tool: places start at it.
-    let changes: Vec<Change> = fitted
-        .changes
-        .iter()
-        .map(|change| Change { at: change.at.strip_prefix("/0").unwrap_or(&change.at).to_owned(), ..change.clone() })
-        .collect();
-    let losses: Vec<&Change> =
-        changes.iter().filter(|change| matches!(change.effect, Effect::Wider | Effect::Narrower)).collect();
-    if !losses.is_empty() {
-        let meta = listed.entry("_meta").or_insert_with(|| json!({}));
-        if let Value::Object(meta) = meta {
-            meta.insert(CHANGES_META.to_owned(), json!(losses));
-        }
-    }
-    let lens = fitted.shared_lens();
-    let is_broken = lens.is_none() || changes.iter().any(|change| &*change.code == MALFORMED);
-    Some(ServerTool { name, listed: Value::Object(listed), schema, changes, is_broken, lens })
 }
 
 /// A name that is not taken, made by a number at its end.
@@ -252,7 +352,7 @@ fn unique_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use polywire_schema::{FitCache, FitOptions, dialect};
+    use polywire_schema::{FitCache, FitOptions, check_tools, dialect, read_tools};
     use serde_json::{Value, json};
 
     use super::{CallFault, Toolset};
@@ -298,15 +398,44 @@ mod tests {
     }
 
     #[test]
+    fn limits_of_strict_tools_apply_to_the_whole_list() {
+        let none = json!({"m": {"type": "string"}});
+        let many: Vec<Value> = (0..30).map(|number| tool(&format!("t{number}"), &none)).collect();
+        let tools = toolset(&many, "anthropic-strict");
+        let is_strict = |tool: &super::ServerTool| tool.listed["_meta"][super::STRICT_META] != json!(false);
+        assert_eq!(tools.tools().iter().filter(|tool| is_strict(tool)).count(), 20);
+        let listed: Vec<Value> = tools.tools().iter().map(|tool| tool.listed.clone()).collect();
+        let list = read_tools(&json!(listed)).expect("a list");
+        assert_eq!(check_tools(&list, dialect("anthropic-strict").expect("a dialect")), []);
+    }
+
+    #[test]
+    fn schemas_of_results_are_as_clients_take_them_or_left_out() {
+        let with_output = |schema: Value| {
+            let mut tool = tool("t", &json!({"m": {"type": "string"}}));
+            tool["outputSchema"] = schema;
+            toolset(&[tool], "openai-strict").tools()[0].clone()
+        };
+        let plain = json!({"type": "object", "properties": {"a": {"type": "object", "additionalProperties": {"type": "integer"}}}});
+        assert_eq!(with_output(plain.clone()).listed["outputSchema"], plain);
+        let dangling = with_output(json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/gone"}}}));
+        assert_eq!(dangling.listed["outputSchema"]["properties"]["a"], json!({}));
+        assert!(
+            dangling.listed["_meta"]["polywire/changes"].to_string().contains("/outputSchema"),
+            "{}",
+            dangling.listed
+        );
+        let text = with_output(json!("no schema"));
+        assert_eq!(text.listed.get("outputSchema"), None);
+        assert_eq!(text.listed["_meta"]["polywire/changes"][0]["code"], "MCP-OUTPUT");
+    }
+
+    #[test]
     fn names_are_legal_and_unique() {
         let none = json!({"m": {"type": "string"}});
         let tools = toolset(&[tool("a.b", &none), tool("a_b", &none), tool("a/b", &none)], "openai");
         let names: Vec<&str> = tools.tools().iter().map(super::ServerTool::listed_name).collect();
         assert_eq!(names, ["a_b", "a_b_2", "a_b_3"]);
-        let mut again = tools.clone();
-        let strict = dialect("openai").expect("a dialect");
-        let numbers = again.extend(&[tool("a/b", &none)], strict, &FitOptions::default(), &FitCache::new(1));
-        assert_eq!((numbers, again.tools().len()), (vec![2], 3));
         assert_eq!(tools.call("a_b_3", &json!({"m": "x"})).expect("a call").name, "a/b");
     }
 }

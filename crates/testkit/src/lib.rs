@@ -1,11 +1,12 @@
 //! What only serves proofs about fitted schemas: sample values ([`sample()`]), the schema of everything that a lens can decode
 //! ([`image()`]), the changes that account for a loss ([`Cover`]), `OpenAPI` schemas for validators ([`as_json_schema`]), and proofs
-//! that a fitted schema accepts the same values ([`prove`]). Tests, the fuzzer, the emulator and `polywire audit` share it.
+//! that a fitted schema accepts the same values ([`prove`]), and valid JSON broken the way models break it ([`faults`]). Tests, the fuzzer, the emulator and `polywire audit` share it.
 //!
 //! Not here: fitting, and IO. Whoever wants a proof to end in time runs it in a process of its own.
 
 mod carriers;
 mod cover;
+pub mod faults;
 mod image;
 mod openapi;
 pub mod prove;

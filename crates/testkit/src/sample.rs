@@ -1,7 +1,7 @@
 //! Samples values that a schema accepts, from a seed: for the laws of round trips, and for answers without a model. The same
 //! schema and seed give the same value.
 
-mod dice;
+pub(crate) mod dice;
 mod text;
 
 use polywire_schema::internals::{Kw, compile_pattern, pointer_tokens};

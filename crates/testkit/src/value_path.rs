@@ -3,8 +3,8 @@
 use polywire_schema::internals::{Kw, unescaped};
 use serde_json::Value;
 
-/// A place is reached by so many paths at most; others are taken to lead anywhere.
-const MOST_PATHS: usize = 64;
+/// A place that more paths reach is taken to be anywhere.
+const MOST_PATHS: usize = 256;
 
 /// The local references of a schema.
 #[derive(Clone, Debug, Default)]
@@ -81,8 +81,11 @@ impl References {
     pub(crate) fn value_paths(&self, pointer: &str) -> Vec<ValuePath> {
         let found = self.paths(pointer, &mut Vec::new());
         let mut paths: Vec<ValuePath> = found.into_iter().map(|found| found.path).collect();
-        let is_lost = paths.is_empty() || !self.by_name.is_empty() || paths.len() > MOST_PATHS;
-        if is_lost && let Some(anywhere) = ValuePath::in_definition(pointer) {
+        let is_in_definition = ValuePath::of(pointer).is_none();
+        let is_used_by_name = is_in_definition && (paths.is_empty() || !self.by_name.is_empty());
+        if (is_used_by_name || paths.len() > MOST_PATHS)
+            && let Some(anywhere) = ValuePath::anywhere(pointer)
+        {
             paths = vec![anywhere];
         }
         paths
@@ -117,7 +120,7 @@ impl References {
         open.push(target.to_owned());
         let users = self.found.iter().filter(|reference| reference.to == target);
         let found: Vec<FoundPath> =
-            users.flat_map(|reference| self.paths(&reference.from, open)).take(MOST_PATHS).collect();
+            users.flat_map(|reference| self.paths(&reference.from, open)).take(MOST_PATHS + 1).collect();
         open.pop();
         let (rounds, mut paths): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|found| found.repeats.as_deref() == Some(target));
@@ -125,7 +128,7 @@ impl References {
         let repeated: Vec<FoundPath> = paths
             .iter()
             .flat_map(|path| rounds.iter().map(|round| path.clone().followed_by(&deep).followed_by(&round.path)))
-            .take(MOST_PATHS)
+            .take(MOST_PATHS + 1)
             .collect();
         paths.extend(repeated);
         paths
@@ -182,11 +185,11 @@ impl ValuePath {
         Some(Self(steps))
     }
 
-    /// The path below the innermost definition of a pointer, wherever that is used.
-    fn in_definition(pointer: &str) -> Option<Self> {
+    /// The path below the innermost definition of a pointer, or below the root, wherever that is used.
+    fn anywhere(pointer: &str) -> Option<Self> {
         let mut starts = pointer.match_indices('/').map(|(start, _)| start).chain([pointer.len()]);
         let rest = starts.find_map(|start| Self::of(pointer.get(start..)?))?;
-        Self::of(pointer).is_none().then(|| Self(vec![PathStep::Deep]).followed_by(&rest))
+        Some(Self(vec![PathStep::Deep]).followed_by(&rest))
     }
 
     fn followed_by(mut self, rest: &Self) -> Self {

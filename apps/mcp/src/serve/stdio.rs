@@ -6,8 +6,8 @@ use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::sync::mpsc;
 
 use crate::lines::{Line, LineReader, write_line};
-use crate::message::Message;
 use crate::run::spawn;
+use crate::session::Delivery;
 use crate::settings::Shared;
 use crate::upstream::{Event, QUEUE, ServerSpec};
 
@@ -31,11 +31,11 @@ pub(crate) async fn serve(
     input: impl AsyncBufRead + Unpin,
     mut output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> std::io::Result<()> {
-    let (to_client, mut from_session) = mpsc::channel::<Message>(QUEUE);
+    let (to_client, mut from_session) = mpsc::channel::<Delivery>(QUEUE);
     let session = spawn(&shared, servers, to_client);
     let writer = tokio::spawn(async move {
-        while let Some(message) = from_session.recv().await {
-            write_line(&mut output, &message).await?;
+        while let Some(delivery) = from_session.recv().await {
+            write_line(&mut output, &delivery.message).await?;
         }
         Ok(())
     });

@@ -146,7 +146,7 @@ async fn read(own: &ChildServer, output: ChildStdout, inbox: &Inbox, shared: &Sh
     let mut lines = LineReader::new(BufReader::with_capacity(1 << 16, output), longest);
     while let Some(line) = lines.next().await {
         match line {
-            Line::Message(message) => inbox.message(message).await,
+            Line::Message(message) => inbox.message(message, None).await,
             Line::Noise { start, .. } => {
                 (shared.log)(&format!("the server `{}` printed a line that is no message: {start}", own.name));
             }

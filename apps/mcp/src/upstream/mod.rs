@@ -2,13 +2,14 @@
 
 mod child;
 mod http;
+mod resume;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use crate::message::Message;
+use crate::message::{Id, Message};
 use crate::settings::Shared;
 
 /// Messages that wait for a slow peer.
@@ -21,6 +22,12 @@ pub struct ServerSpec {
     pub name: String,
     /// How it is reached.
     pub transport: Transport,
+}
+
+impl ServerSpec {
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self.transport, Transport::Http { .. })
+    }
 }
 
 /// How a server is reached.
@@ -58,9 +65,17 @@ pub enum Environment {
 pub(crate) enum Event {
     Client(Message),
     ClientGone,
-    Server(usize, Message),
+    Server(usize, Received),
     ServerDown(usize, String),
     ServerUp(usize),
+}
+
+/// A message of a server.
+#[derive(Debug)]
+pub(crate) struct Received {
+    pub(crate) message: Message,
+    /// The request in whose response it came, where the transport tells.
+    pub(crate) origin: Option<Id>,
 }
 
 /// Where a connection sends what it receives.
@@ -71,9 +86,9 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    pub(crate) async fn message(&self, message: Message) {
+    pub(crate) async fn message(&self, message: Message, origin: Option<Id>) {
         // A session that has ended wants no messages.
-        let _ = self.events.send(Event::Server(self.index, message)).await;
+        let _ = self.events.send(Event::Server(self.index, Received { message, origin })).await;
     }
 
     pub(crate) async fn down(&self, reason: String) {

@@ -18,7 +18,10 @@ TOOLS = [
     {"name": PREFIX + "large", "inputSchema": {"type": "object", "properties": {"bytes": {"type": "integer"}}, "required": ["bytes"]}},
     {"name": PREFIX + "broken", "inputSchema": {"type": "object", "properties": 7}},
     {"name": PREFIX + "ask", "inputSchema": {"type": "object", "properties": {}}},
+    {"name": PREFIX + "release", "inputSchema": {"type": "object", "properties": {}}},
 ]
+# Calls of `wait`, which are answered by `release`.
+WAITING = []
 
 
 def send(message):
@@ -32,9 +35,19 @@ def call(message):
     if name == "die":
         sys.exit(3)
     if name == "wait":
+        WAITING.append(message["id"])
         return None
+    if name == "release":
+        send({"method": "notifications/message", "params": {"level": "info", "data": "released"}})
+        while WAITING:
+            send({"id": WAITING.pop(), "result": {"resultType": "complete", "content": []}})
+        return {"resultType": "complete", "content": []}
     if name == "large":
         return {"content": [{"type": "text", "text": "x" * params["arguments"]["bytes"]}]}
+    if name == "ask" and ERA == "stateless":
+        if "inputResponses" in params:
+            return {"resultType": "complete", "content": [{"type": "text", "text": json.dumps(params)}]}
+        return {"resultType": "input_required", "inputRequests": {"roots": {"method": "roots/list"}}, "requestState": "asked"}
     if name == "ask":
         send({"id": 77, "method": "roots/list"})
         answer = json.loads(sys.stdin.readline())

@@ -85,7 +85,7 @@ async fn r_h1_an_old_client_uses_a_stateless_server() {
     assert_eq!(hello["result"]["protocolVersion"], "2025-06-18", "{hello}");
     assert_eq!(hello["result"]["serverInfo"]["name"], "spy");
     assert_eq!(client.ask(1, "ping", &json!({})).await["result"], json!({}));
-    assert_eq!(all_tools(&mut client).await.len(), 6);
+    assert_eq!(all_tools(&mut client).await.len(), 7);
     let response = client.call(2, "spy_call", &json!({"labels": [], "note": null, "point": null})).await;
     assert_eq!(received(&response)["_meta"]["io.modelcontextprotocol/clientInfo"]["name"], "test");
 }
@@ -107,6 +107,51 @@ async fn r_h1_a_stateless_client_uses_an_old_server() {
     assert_eq!(received(&response)["arguments"], json!({"labels": {}}));
 }
 
+/// R-H1: what a stateless server wants to know is asked in the way of sessions, and the reverse.
+#[tokio::test(flavor = "multi_thread")]
+async fn r_h1_servers_ask_clients_of_the_other_era() {
+    let (mut old, _) = Client::connected(vec![spy("spy", "stateless")], options("openai-strict")).await;
+    old.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {}}}))
+        .await;
+    let asked = old.receive().await;
+    assert_eq!(asked["method"], "roots/list", "{asked}");
+    old.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": [1]}})).await;
+    let response = old.receive().await;
+    assert_eq!(response["id"], 1);
+    let sent = received(&response);
+    assert_eq!((&sent["inputResponses"], &sent["requestState"]), (&json!({"roots": {"roots": [1]}}), &json!("asked")));
+
+    let mut new = Client::start(vec![spy("spy", "sessions")], options("openai-strict"));
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
+    let call = json!({"name": "ask", "arguments": {}, "_meta": meta});
+    let asked = new.ask(1, "tools/call", &call).await["result"].clone();
+    assert_eq!(
+        (&asked["resultType"], &asked["inputRequests"]["input"]["method"]),
+        (&json!("input_required"), &json!("roots/list"))
+    );
+    let mut again = call;
+    again["requestState"] = asked["requestState"].clone();
+    again["inputResponses"] = json!({"input": {"roots": [2]}});
+    let response = new.ask(2, "tools/call", &again).await;
+    assert_eq!(received(&response)["result"], json!({"roots": [2]}), "{response}");
+}
+
+/// Requests of the stateless era say who asks, in a revision that is spoken here, and use no method that is gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_without_their_envelope_are_refused() {
+    let mut client = Client::start(vec![spy("spy", "stateless")], options("openai-strict"));
+    let meta = |version: &str| json!({"_meta": {"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}}});
+    let rows = [
+        ("tools/list", json!({}), -32602),
+        ("tools/list", json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}), -32602),
+        ("tools/list", meta("2030-01-01"), -32022),
+        ("ping", meta("2026-07-28"), -32601),
+    ];
+    for (id, (method, params, code)) in (1..).zip(rows) {
+        assert_eq!(client.ask(id, method, &params).await["error"]["code"], code, "{method} {params}");
+    }
+}
+
 /// R-H1: several servers, one list.
 #[tokio::test(flavor = "multi_thread")]
 async fn r_h1_the_tools_of_several_servers_have_their_names_before_them() {
@@ -116,7 +161,7 @@ async fn r_h1_the_tools_of_several_servers_have_their_names_before_them() {
     let tools = client.ask(1, "tools/list", &json!({})).await;
     let names: Vec<&str> =
         tools["result"]["tools"].as_array().expect("tools").iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert_eq!(names.len(), 12, "{names:?}");
+    assert_eq!(names.len(), 14, "{names:?}");
     assert!(names.contains(&"one_spy_call") && names.contains(&"two_spy_call"), "{names:?}");
     for name in ["one_spy_call", "two_spy_call"] {
         let response =

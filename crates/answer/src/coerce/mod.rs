@@ -17,6 +17,7 @@ use foldhash::fast::RandomState;
 use serde_json::{Map, Value};
 
 use crate::budget::Budget;
+use crate::judge::Judge;
 use crate::options::Options;
 use crate::readings::unquoted;
 use crate::repair::{Cost, Kinds, Repair, RepairKind, Repairs};
@@ -206,6 +207,12 @@ impl<'a> Coercer<'a> {
 
     pub(crate) fn cost(&mut self, root: Id) -> Cost {
         self.plan(root, self.shapes.root).cost
+    }
+
+    /// The value of a node, if a schema accepts it as it is.
+    pub(crate) fn accepted(&self, root: Id, judge: &Judge) -> Option<Value> {
+        let value = self.tree.value(root);
+        (judge.accepts(&value, self.budget) == Ok(true)).then_some(value)
     }
 
     /// Carries out the best plan for a node.
@@ -399,7 +406,7 @@ impl<'a> Coercer<'a> {
             Stage::Arriving => Options::partial(),
         };
         let mut found = if text.trim_start().starts_with(['{', '[']) {
-            find(&text, &options, Trial::Open).candidates
+            find(&text, &options, Trial::Open, None).candidates
         } else {
             Vec::new()
         };

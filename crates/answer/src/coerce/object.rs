@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use serde_json::Value;
 
 use super::{Coercer, Cost, Defaults, From, How, Id, Key, Kind, Kinds, Member, Plan, RepairKind, Shape, Stage, Types};
-use crate::calls::ARGUMENTS;
+use crate::calls::{ARGUMENTS, TOOL_NAMES};
 use crate::keyword;
 use crate::shape::{Field, Others};
 use crate::validate::bytes_up_to;
@@ -42,9 +42,15 @@ impl Coercer<'_> {
         let key_of = |child: &Id| self.tree.get(*child).and_then(|node| node.key.as_deref());
         let named = |name: &str| self.tree.children(id).find(|child| key_of(child) == Some(name));
         if let (Some(inner), Some(_)) = (named(keyword::PROPERTIES), named(keyword::TYPE)) {
+            // An echo without values has none to take out.
+            let is_schema = |child: Id| self.tree.children(child).any(|child| key_of(&child) == Some(keyword::TYPE));
+            return Some(inner).filter(|inner| !self.tree.children(*inner).all(is_schema));
+        }
+        let is_object = |id: &Id| matches!(self.tree.kind(*id), Kind::Object(_));
+        if let Some(inner) = named("function").filter(is_object) {
             return Some(inner);
         }
-        named("name")?;
+        TOOL_NAMES.iter().find_map(|name| named(name))?;
         ARGUMENTS.iter().find_map(|name| named(name))
     }
 
@@ -55,7 +61,12 @@ impl Coercer<'_> {
         let children: Vec<Id> = self.tree.children(id).collect();
         for child in children {
             let key = self.tree.get(child).and_then(|node| node.key.as_deref()).unwrap_or_default();
-            let member = match wanted.field(key).filter(|(index, exact)| *exact || !seen.contains(index)) {
+            // A key that differs by white space is another one where others are allowed.
+            // So is one that a pattern of the schema names.
+            let is_other = wanted.pattern_count() > 0 && wanted.pattern(key).is_some()
+                || wanted.others != Others::Refused && key.trim() != key;
+            let field = wanted.field(key).filter(|(index, exact)| *exact || !(is_other || seen.contains(index)));
+            let member = match field {
                 Some((index, exact)) => {
                     seen.insert(index);
                     wanted.fields.get(index).map(|field| self.matched(child, field, exact))
@@ -136,6 +147,10 @@ impl Coercer<'_> {
             return Ok(Some(Member { key, from: From::Value(default), repair: Some(RepairKind::DefaultApplied) }));
         }
         let nullable = self.shapes.takes_null(field.shape);
+        if self.stage == Stage::Whole {
+            // Nothing is invented: what the schema requires and the text lacks is a fault.
+            return if field.required { Err(()) } else { Ok(None) };
+        }
         let empty = |value: Value, kind: RepairKind| {
             Ok(Some(Member {
                 key: Key::Named(field.name.clone()),
@@ -143,20 +158,13 @@ impl Coercer<'_> {
                 repair: Some(kind),
             }))
         };
-        match (field.required, self.stage) {
-            (_, _) if nullable => empty(Value::Null, RepairKind::NullAbsent),
-            (true, Stage::Arriving) if self.shapes.takes(field.shape, Types::ARRAY, 2) => {
+        match field.required {
+            _ if nullable => empty(Value::Null, RepairKind::NullAbsent),
+            true if self.shapes.takes(field.shape, Types::ARRAY, 2) => {
                 empty(Value::Array(Vec::new()), RepairKind::EmptyApplied)
             }
-            (true, Stage::Arriving) => empty(Value::Null, RepairKind::NullAbsent),
-            (true, Stage::Whole)
-                if self.shapes.takes(field.shape, Types::ARRAY, 1)
-                    && !self.shapes.takes(field.shape, Types::STRING, 8) =>
-            {
-                empty(Value::Array(Vec::new()), RepairKind::EmptyApplied)
-            }
-            (true, Stage::Whole) => Err(()),
-            (false, _) => Ok(None),
+            true => empty(Value::Null, RepairKind::NullAbsent),
+            false => Ok(None),
         }
     }
 
@@ -170,7 +178,10 @@ impl Coercer<'_> {
             best = best.better(self.through(inner, wanted, RepairKind::FromList));
         }
         let empty = matches!(self.tree.kind(id), Kind::Null);
-        if let Some(field) = implied_field(wanted).filter(|_| !empty && best.cost.unmet > 0) {
+        // A string that stands under a key is what it says, not a part of an object that nobody wrote.
+        let is_member = self.tree.get(id).is_some_and(|node| node.key.is_some());
+        let is_text = is_member && matches!(self.tree.kind(id), Kind::Text(_));
+        if let Some(field) = implied_field(wanted).filter(|_| !empty && !is_text && best.cost.unmet > 0) {
             best = best.better(self.wrap(id, field));
         }
         best
@@ -178,6 +189,11 @@ impl Coercer<'_> {
 
     fn wrap(&mut self, id: Id, field: &Field) -> Plan {
         let container = matches!(self.tree.kind(id), Kind::List(_) | Kind::Object(_));
+        let is_blank = matches!(self.tree.kind(id), Kind::Text(text) if text.trim().is_empty());
+        if is_blank {
+            // An empty text is no value.
+            return Plan::unmet();
+        }
         if container && !self.shapes.takes(field.shape, Types::CONTAINER, 8) {
             return Plan::unmet();
         }

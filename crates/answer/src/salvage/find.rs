@@ -7,14 +7,19 @@ use serde_json::Value;
 use super::Trial;
 use super::edge::Place;
 use super::parser::{Noted, Outcome, Parser};
+use super::search::{Explained, MAX_STATES, explain};
 use super::source::{End, KeyLike, Source, key_like};
 use super::strict::{self, Strict};
 use crate::options::{BareText, Options};
 use crate::repair::RepairKind;
+use crate::shape::Shapes;
 use crate::tree::{Id, Kind, Notation, Tree};
 
 /// Maximum values that are read.
 pub(crate) const MAX_CANDIDATES: usize = 64;
+
+/// Bytes of a value for which the cheapest reading is searched; a longer one is read in one pass.
+const MAX_SEARCHED: usize = 24 << 10;
 
 /// Tags around a model's reasoning.
 pub(crate) const THINKING: &[&str] = &["think", "thinking", "thought", "reasoning", "reflection", "scratchpad"];
@@ -22,6 +27,8 @@ pub(crate) const THINKING: &[&str] = &["think", "thinking", "thought", "reasonin
 /// A value that was found.
 pub(crate) struct Candidate {
     pub(crate) content: Content,
+    /// Other readings of it, the likelier ones first.
+    pub(crate) others: Vec<Mended>,
     pub(crate) span: Range<usize>,
     pub(crate) whence: Whence,
 }
@@ -47,6 +54,29 @@ pub(crate) struct Mended {
     pub(crate) tree: Tree,
     pub(crate) root: Id,
     pub(crate) noted: Vec<Noted>,
+}
+
+impl Mended {
+    /// Whether it was read with liberties that another reading might do without.
+    fn is_doubtful(&self, text: &str) -> bool {
+        let is_text = |node: Option<Id>| node.is_some_and(|node| matches!(self.tree.kind(node), Kind::Text(_)));
+        // A string that the text ends in may have swallowed keys.
+        let swallows = |span: &Range<usize>| {
+            text.get(span.clone()).is_some_and(|text| ["\":", "':", ": "].iter().any(|mark| text.contains(mark)))
+        };
+        let is_certain = |noted: &Noted| {
+            matches!(
+                noted.kind,
+                RepairKind::Comment
+                    | RepairKind::Literal
+                    | RepairKind::NumberForm
+                    | RepairKind::Control
+                    | RepairKind::Fence
+                    | RepairKind::Ellipsis
+            ) || (noted.kind == RepairKind::Truncated && !(is_text(noted.node) && swallows(&noted.span)))
+        };
+        !self.noted.iter().all(is_certain)
+    }
 }
 
 impl Candidate {
@@ -98,31 +128,49 @@ pub(crate) struct Found {
     pub(crate) too_deep: bool,
     /// What was not looked at, because so many values stand before it.
     pub(crate) unread: Option<Range<usize>>,
+    /// States that the search for cheaper readings took.
+    pub(crate) states: usize,
 }
 
 /// Finds lists and objects.
-pub(crate) fn find(text: &str, options: &Options, trial: Trial) -> Found {
+pub(crate) fn find(text: &str, options: &Options, trial: Trial, shapes: Option<&Shapes>) -> Found {
     let mut finder = Finder {
         text,
         options,
+        shapes,
         found: Found { thinking: thinking(text), ..Found::default() },
         first_word: text.len() - text.trim_start().len(),
         budget: text.len() * 8 + 4096,
+        states_left: MAX_STATES,
         strict_budget: if trial == Trial::Failed { 0 } else { text.len() * 2 + 4096 },
     };
     finder.search();
+    finder.found.states = MAX_STATES - finder.states_left;
     finder.found
+}
+
+/// The part of a text that a search may look at: up to a value's end as one pass saw it, and some more.
+fn visible(text: &str, end: usize) -> &str {
+    let mut end = end.saturating_add(MAX_SEARCHED / 4).min(text.len());
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    text.get(..end).unwrap_or(text)
 }
 
 struct Finder<'t> {
     text: &'t str,
     options: &'t Options,
+    /// What the value should be like.
+    shapes: Option<&'t Shapes>,
     found: Found,
     /// Where the text begins that is no white space.
     first_word: usize,
     /// Bytes that may still be read, so that the whole search stays linear.
     budget: usize,
     strict_budget: usize,
+    /// States that may still be searched for cheaper readings.
+    states_left: usize,
 }
 
 impl Finder<'_> {
@@ -169,26 +217,67 @@ impl Finder<'_> {
         let whence = if block.is_some() { Whence::Draft } else { fence };
         let limit = block.map_or(self.text.len(), |block| block.end);
         let text = self.text.get(..limit)?;
+        let mut goes_on = false;
         if self.strict_budget > 0 {
             match strict::read(text.get(place..)?) {
                 Strict::Value(value, length) if !self.goes_on(place + length) => {
-                    return Some(Candidate { content: Content::Strict(value), span: place..place + length, whence });
+                    let span = place..place + length;
+                    return Some(Candidate { content: Content::Strict(value), others: Vec::new(), span, whence });
                 }
-                Strict::Value(..) => {}
+                Strict::Value(..) => goes_on = true,
                 Strict::Cut => self.strict_budget = 0,
                 Strict::No => self.strict_budget = self.strict_budget.saturating_sub((limit - place) / 4),
             }
         }
+        let mut limit = text;
         let mut candidate = self.mend(text, place, whence)?;
         if !candidate.is_complete() && fence == Whence::Fence && self.budget > 0 {
             // The fence may be what ended, not the text.
             let fence = text.get(place..).and_then(|rest| rest.find("\n```").or_else(|| rest.rfind("```")));
             let inside = fence.and_then(|fence| text.get(..place + fence));
-            if let Some(shorter) = inside.and_then(|inside| self.mend(inside, place, whence)) {
+            if let Some((inside, shorter)) = inside.and_then(|inside| Some((inside, self.mend(inside, place, whence)?)))
+            {
                 candidate = shorter;
+                limit = inside;
             }
         }
+        self.search_for_better(limit, &mut candidate, goes_on);
         Some(candidate)
+    }
+
+    /// `{"a", "b"}`: a list in braces.
+    fn read_set(&mut self, text: &str, place: usize, whence: Whence) -> Option<Candidate> {
+        let source = Source::new(text, End::Final);
+        source.quote_at(source.peek_space(place + 1))?;
+        let text = visible(text, (place + MAX_SEARCHED / 2).min(text.len()));
+        let best = explain(text, place, self.options, self.shapes, &mut self.states_left).into_iter().next()?;
+        let is_list = matches!(best.mended.tree.kind(best.mended.root), Kind::List(children) if children.count > 1)
+            && text.get(..best.end).is_some_and(|read| read.ends_with('}'));
+        let content = Content::Mended(Box::new(best.mended));
+        is_list.then(|| Candidate { content, others: Vec::new(), span: place..best.end, whence })
+    }
+
+    /// Replaces a doubtful reading by the cheapest one.
+    fn search_for_better(&mut self, text: &str, candidate: &mut Candidate, goes_on: bool) {
+        let Range { start, end } = candidate.span;
+        let Content::Mended(mended) = &candidate.content else { return };
+        let is_wanted = self.shapes.is_some() || goes_on || mended.is_doubtful(text);
+        if !is_wanted || end - start > MAX_SEARCHED || self.states_left == 0 {
+            return;
+        }
+        let text = visible(text, end);
+        let mut readings = explain(text, start, self.options, self.shapes, &mut self.states_left).into_iter();
+        let Some(best) = readings.next() else { return };
+        let is_tied = |other: &Explained| other.extra == 0;
+        let mut others: Vec<Explained> = readings.collect();
+        let ambiguous = others.first().is_some_and(is_tied);
+        candidate.span.end = best.end.max(start + 1);
+        let mut mended = best.mended;
+        if ambiguous {
+            mended.noted.push(Noted { kind: RepairKind::Ambiguous, node: None, span: candidate.span.clone() });
+        }
+        candidate.content = Content::Mended(Box::new(mended));
+        candidate.others = others.drain(..).map(|other| other.mended).collect();
     }
 
     /// Whether an object goes on though it was closed.
@@ -196,7 +285,9 @@ impl Finder<'_> {
         let source = Source::new(self.text, End::Final);
         let comma = source.peek_space(end);
         let next = source.peek_space(comma + 1);
-        source.at(comma) == b',' && source.quote_at(next).is_some() && key_like(&source, next) == KeyLike::Yes
+        let key =
+            source.at(comma) == b',' && source.quote_at(next).is_some() && key_like(&source, next) == KeyLike::Yes;
+        key || is_closed_twice(&source, comma)
     }
 
     fn mend(&mut self, text: &str, place: usize, whence: Whence) -> Option<Candidate> {
@@ -215,10 +306,34 @@ impl Finder<'_> {
         let mended = Mended { tree: parser.tree, root, noted: parser.noted };
         let in_prose = self.first_word < place && whence != Whence::Fence;
         if is_junk(&mended.tree, root, &mended.noted, in_prose) {
-            return None;
+            return if in_prose { None } else { self.read_set(text, place, whence) };
         }
-        Some(Candidate { content: Content::Mended(Box::new(mended)), span: place..end, whence })
+        let content = Content::Mended(Box::new(mended));
+        Some(Candidate { content, others: Vec::new(), span: place..end, whence })
     }
+}
+
+/// Whether more brackets are closed behind a comma or closer than are opened.
+fn is_closed_twice(source: &Source<'_>, place: usize) -> bool {
+    if !matches!(source.at(place), b',' | b'}' | b']') || source.len() - place > MAX_SEARCHED {
+        return false;
+    }
+    let rest = source.slice(place, source.len());
+    let rest = rest.split("```").next().unwrap_or_default();
+    let (mut depth, mut is_quoted, mut last) = (0_i32, false, 0);
+    for byte in rest.bytes() {
+        match byte {
+            b'"' if last != b'\\' => is_quoted = !is_quoted,
+            b'{' | b'[' if !is_quoted => depth += 1,
+            b'}' | b']' if !is_quoted => depth -= 1,
+            _ => {}
+        }
+        if depth < 0 && byte != rest.as_bytes().first().copied().unwrap_or_default() {
+            return true;
+        }
+        last = byte;
+    }
+    depth < 0 && source.at(place) == b','
 }
 
 /// Whether what was read is no value after all, but a bracket in a sentence.
@@ -304,7 +419,8 @@ pub(crate) fn find_scalar(text: &str, found: &Found, options: &Options) -> Optio
     let mended = Mended { tree: parser.tree, root: parser.root?, noted: parser.noted };
     let fine = rest_is_noise(&source, behind) && scalar_is_sound(&mended, inner.get(start..)?, options);
     let whence = if end < text.len() { Whence::Fence } else { Whence::Plain };
-    fine.then(|| Candidate { content: Content::Mended(Box::new(mended)), span: start..behind, whence })
+    let content = Content::Mended(Box::new(mended));
+    fine.then(|| Candidate { content, others: Vec::new(), span: start..behind, whence })
 }
 
 /// The JSON text that a text is: as a whole, behind the thinking, or inside a fence.
@@ -330,7 +446,8 @@ fn quoted_at(text: &str, place: Range<usize>, whence: Whence) -> Option<Candidat
     let start = place.start + inner.len() - inner.trim_start().len();
     match strict::read(quoted) {
         Strict::Value(value @ Value::String(_), length) if length == quoted.len() => {
-            Some(Candidate { content: Content::Strict(value), span: start..start + length, whence })
+            let span = start..start + length;
+            Some(Candidate { content: Content::Strict(value), others: Vec::new(), span, whence })
         }
         Strict::Value(..) | Strict::Cut | Strict::No => None,
     }

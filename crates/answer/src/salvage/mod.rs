@@ -3,6 +3,7 @@
 mod edge;
 mod find;
 mod parser;
+mod search;
 mod several;
 mod source;
 mod strict;
@@ -61,7 +62,7 @@ impl Salvaged {
 pub fn salvage(text: &str, options: &Options) -> Option<Salvaged> {
     let mut found = match read_strict(text) {
         Whole::Value(salvaged) => return Some(salvaged),
-        Whole::No(trial) => find(text, options, trial),
+        Whole::No(trial) => find(text, options, trial, None),
     };
     let settled = |candidate: Candidate, found: &Found| {
         let passed = Others::new(found).passed(&candidate.span);

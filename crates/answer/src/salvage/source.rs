@@ -15,7 +15,7 @@ pub(crate) enum End {
 }
 
 /// The families of quotes. A text that one of a family opens is closed by one of the same family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Quote {
     Double,
     Single,
@@ -70,6 +70,10 @@ impl<'t> Source<'t> {
 
     pub(crate) fn slice(&self, from: usize, to: usize) -> &'t str {
         self.text.get(from..to).unwrap_or_default()
+    }
+
+    pub(crate) fn bytes(&self, from: usize, to: usize) -> &'t [u8] {
+        self.bytes.get(from..to).unwrap_or_default()
     }
 
     pub(crate) fn starts_with(&self, place: usize, prefix: &str) -> bool {

@@ -239,8 +239,11 @@ impl Scan {
                 if !whole {
                     return Passed::On;
                 }
-                if self.style == Style::Thrice && self.text.ends_with('\n') {
-                    self.text.pop();
+                if self.style == Style::Thrice {
+                    if self.text.ends_with('\n') {
+                        self.text.pop();
+                    }
+                    self.text = dedent(&self.text);
                 }
                 return Passed::Ended(self.end(at));
             }
@@ -401,6 +404,18 @@ impl Scan {
         self.place = slash + length;
         Passed::On
     }
+}
+
+/// Lines without the indent that all of them share. Lines of white space become empty.
+pub(crate) fn dedent(text: &str) -> String {
+    if !text.contains('\n') {
+        return text.to_owned();
+    }
+    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let is_blank = |line: &&str| line.trim().is_empty();
+    let shared = text.lines().filter(|line| !is_blank(line)).map(indent).min().unwrap_or(0);
+    let lines = text.split('\n').map(|line| if is_blank(&line) { "" } else { line.get(shared..).unwrap_or(line) });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// What a `\u` escape gives.

@@ -81,7 +81,7 @@ pub(crate) fn word_end(source: &Source<'_>, start: usize, around: Around) -> usi
 }
 
 /// The end of a number that something other than more of a word follows.
-fn number_end(source: &Source<'_>, start: usize, around: Around) -> Option<usize> {
+pub(crate) fn number_end(source: &Source<'_>, start: usize, around: Around) -> Option<usize> {
     let mut at = start + usize::from(matches!(source.at(start), b'-' | b'+'));
     if !source.at(at).is_ascii_digit() && source.at(at) != b'.' {
         return None;

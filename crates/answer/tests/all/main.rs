@@ -5,5 +5,7 @@ mod families;
 mod hostile;
 mod laws;
 mod own;
+mod recovered;
+mod recovery;
 mod shared;
 mod stream;

@@ -68,11 +68,15 @@ fn same(one: &Value, two: &Value) -> bool {
     }
 }
 
-/// Runs a suite whose texts are whole, or still arriving, and asserts how many values and refusals are reached.
-#[track_caller]
-fn reaches(suite: &str, options: &Options, floor: (usize, usize)) {
-    let Some(cases) = cases(suite) else { return };
-    let (mut reached, mut refused) = ((0, 0), (0, 0));
+/// The half of a suite that a case is in. Failures of the second half are counted and not shown, so that nobody mends them one by one.
+fn is_shown(id: &str) -> bool {
+    id.bytes().fold(7_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte))) % 2 == 0
+}
+
+/// Runs a suite whose texts are whole, or still arriving, and says whether fewer values and refusals than the floor are reached.
+fn reaches(suite: &str, options: &Options, floor: (usize, usize)) -> Option<String> {
+    let cases = cases(suite)?;
+    let (mut reached, mut refused, mut shown, mut hidden) = ((0, 0), (0, 0), (0, 0), (0, 0));
     for case in cases {
         let got = answer(&case.input, &case.schema, options.clone());
         let refuse = matches!(case.kind.as_str(), "error" | "no_json");
@@ -83,25 +87,35 @@ fn reaches(suite: &str, options: &Options, floor: (usize, usize)) {
         let count = if refuse { &mut refused } else { &mut reached };
         count.0 += usize::from(fine);
         count.1 += 1;
-        if !fine {
+        let half = if is_shown(&case.id) { &mut shown } else { &mut hidden };
+        half.0 += usize::from(fine);
+        half.1 += 1;
+        if !fine && is_shown(&case.id) {
             let got = got.map_or("nothing".to_owned(), |got| got.to_string());
             println!("{} {:?}\n  want {} {}\n  got  {got}", case.id, case.input, case.kind, case.expected);
         }
     }
-    println!("{suite}: {} of {} values, {} of {} refusals", reached.0, reached.1, refused.0, refused.1);
-    assert!(reached.0 >= floor.0 && refused.0 >= floor.1, "{suite} fell below {floor:?}");
+    println!(
+        "{suite}: {} of {} values, {} of {} refusals; shown half {} of {}, other half {} of {}",
+        reached.0, reached.1, refused.0, refused.1, shown.0, shown.1, hidden.0, hidden.1
+    );
+    (reached.0 < floor.0 || refused.0 < floor.1).then(|| format!("{suite} fell below {floor:?}"))
 }
 
 #[test]
 fn values_of_the_public_suites_are_reached() {
     let (whole, arriving) = (Options::default(), Options::partial());
-    reaches("jsonrepair", &whole, (194, 6));
-    reaches("json_repair", &whole, (107, 5));
-    reaches("json_repair_schema", &whole, (29, 5));
-    reaches("baml", &whole, (180, 13));
-    reaches("baml_partial", &arriving, (19, 2));
-    reaches("aisdk", &arriving, (26, 1));
-    reaches("jiter", &arriving, (7, 0));
+    let faults = [
+        reaches("jsonrepair", &whole, (194, 6)),
+        reaches("json_repair", &whole, (108, 5)),
+        reaches("json_repair_schema", &whole, (29, 5)),
+        reaches("baml", &whole, (180, 13)),
+        reaches("baml_partial", &arriving, (19, 2)),
+        reaches("aisdk", &arriving, (26, 1)),
+        reaches("jiter", &arriving, (7, 0)),
+    ];
+    let faults: Vec<String> = faults.into_iter().flatten().collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
@@ -109,6 +123,7 @@ fn outputs_of_real_models_are_read_or_refused() {
     let Some(cases) = lines("corpus/cases.jsonl") else { return };
     let outputs = cases.iter().filter(|case| case["kind"] == "output");
     let mut judged = 0;
+    let mut faults = Vec::new();
     for case in outputs.filter(|case| case.get("expected_value").is_some() || case.get("expected_failure").is_some()) {
         let got = answer(&text(case, "input"), &case["schema"], Options::default());
         let fine = match (case.get("expected_value"), &got) {
@@ -116,10 +131,13 @@ fn outputs_of_real_models_are_read_or_refused() {
             (None, got) => got.is_none(),
             (Some(_), None) => false,
         };
-        assert!(fine, "{case}\n  got {got:?}");
+        if !fine {
+            faults.push(format!("{case}\n  got {got:?}"));
+        }
         judged += 1;
     }
     println!("{judged} outputs");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(judged > 20);
 }
 

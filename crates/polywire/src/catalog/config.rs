@@ -1,6 +1,7 @@
 //! The caller's configuration, `polywire.toml`: providers, families, models and dialects that extend or override the built-in rows, and
 //! defaults. Every mistake is reported with its line. Does no IO: the caller reads the files that the configuration names.
 
+mod mcp;
 mod serve;
 mod untrusted;
 
@@ -21,6 +22,7 @@ use super::{Catalog, CatalogError, ProviderEntry};
 use crate::model::{Family, ModelPatch, ModelRow, Origin};
 use crate::provider::{ProviderPatch, target_with};
 
+pub use mcp::{Mcp, McpServer};
 pub use serve::{
     Serve, ServeLimits, ServeLog, ServeOnLoss, ServeRecord, ServeRoute, ServeSticky, ServeStoreFailure, ServeStrict,
     ServeTarget, ServeTimeouts,
@@ -28,7 +30,7 @@ pub use serve::{
 pub use untrusted::{Ignored, Untrusted};
 
 /// The tables of a configuration.
-const TABLES: [&str; 6] = ["defaults", "dialects", "provider", "family", "model", "serve"];
+const TABLES: [&str; 7] = ["defaults", "dialects", "provider", "family", "model", "serve", "mcp"];
 
 /// A configuration of providers, models and dialects.
 ///
@@ -52,6 +54,8 @@ pub struct Config {
     pub defaults: Defaults,
     /// The settings of the gateway.
     pub serve: Serve,
+    /// The servers behind the MCP proxy.
+    pub mcp: Mcp,
     dialects: Arc<[Dialect]>,
     providers: Vec<Located<ProviderPatch>>,
     families: Vec<Located<Family>>,
@@ -335,9 +339,17 @@ impl<'t> ConfigReader<'t> {
         let Some(document) = self.document() else { return Config::default() };
         let defaults = document.get("defaults").and_then(|value| self.row(value.clone())).unwrap_or_default();
         let serve = document.get("serve").and_then(|value| self.row(value.clone())).unwrap_or_default();
+        let mcp: Mcp = document.get("mcp").and_then(|value| self.row(value.clone())).unwrap_or_default();
+        for (name, server) in &mcp.servers {
+            if server.command.is_some() == server.url.is_some() {
+                let at = document.get("mcp").map_or(0..0, Spanned::span);
+                self.record_mistake(at, format!("the MCP server `{name}` needs either a `command` or a `url`"));
+            }
+        }
         Config {
             defaults,
             serve,
+            mcp,
             dialects: self.dialects(document.get("dialects"), files).into(),
             providers: self.rows(document.get("provider")),
             families: self.rows(document.get("family")),

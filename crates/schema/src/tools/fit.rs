@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{ForeignMembers, HostedTool, RawSchema, ToolEntry, ToolList, names, shapes};
+use super::{ForeignMembers, HostedTool, RawSchema, ToolEntry, ToolList, names, results_dialect, shapes};
 use crate::check::count_schema;
 use crate::dialect::{Demand, RuleRow, demand_name};
 use crate::keyword::Kw;
@@ -234,7 +234,14 @@ impl FittedTool {
 
     fn fit_output(&mut self, fit: FitSchema<'_>, entry: &ToolEntry, dialect: &Dialect, options: &FitOptions) {
         let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) else { return };
-        match fit(schema, &options.clone().with_slot(Slot::Output).with_strict(StrictMode::Off)) {
+        let options = options.clone().with_slot(Slot::Output).with_strict(StrictMode::Off);
+        let readers = results_dialect(dialect);
+        let fitted = if std::ptr::eq(readers, dialect) {
+            fit(schema, &options)
+        } else {
+            crate::fit(schema, readers, &options).map(Arc::new)
+        };
+        match fitted {
             Ok(fitted) => {
                 self.output_schema = Some(fitted.schema.clone());
                 self.changes.extend(prefixed(&fitted.changes, &at));

@@ -19,8 +19,8 @@ pub use output::{OutputSchema, read_output};
 pub use shapes::is_schema;
 pub use shared::SharedEntry;
 
-use crate::ToolShape;
 use crate::keyword::Kw;
+use crate::{Dialect, ToolShape};
 
 /// The tools of a request or of a server, in order.
 #[derive(Clone, Debug, Default)]
@@ -103,6 +103,16 @@ pub(crate) struct HostedTool {
     pub(crate) at: String,
     pub(crate) value: Value,
 }
+
+/// The dialect of those who read schemas of results. In the shape of MCP, these are the clients: they compile the schema, and no provider
+/// gets to see it, whatever the tools are fitted for.
+pub(crate) fn results_dialect(dialect: &Dialect) -> &Dialect {
+    let clients = (dialect.shape() == ToolShape::Mcp).then(|| crate::dialect(MCP_CLIENTS)).flatten();
+    clients.unwrap_or(dialect)
+}
+
+/// The dialect of what MCP clients themselves read.
+const MCP_CLIENTS: &str = "mcp";
 
 /// Reads a tool list in the shape of MCP, `OpenAI` Chat, `OpenAI` Responses, Anthropic, Gemini or Bedrock: a request body, the
 /// answer of a server, a bare array or a single tool. `None` means that the document is something else, such as a bare schema.

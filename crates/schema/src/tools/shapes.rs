@@ -9,6 +9,9 @@ use crate::types::Types;
 
 const NAME: &str = "name";
 const STRICT: &str = "strict";
+/// The member for what MCP itself does not know, and the key in it that says whether a tool is strict.
+const META: &str = "_meta";
+const STRICT_META: &str = "polywire/strict";
 const FUNCTION: &str = "function";
 const CUSTOM: &str = "custom";
 const TOOLS: &str = "tools";
@@ -304,7 +307,7 @@ impl ShapeLayout {
             name,
             description: holder.get(Kw::Description.name()).and_then(Value::as_str).map(str::to_owned),
             schema: arguments,
-            strict: holder.get(STRICT).and_then(Value::as_bool),
+            strict: self.strict_of(holder),
             output_schema: output.and_then(|key| holder.get(key)).map(plain),
             at: schema_at,
             extra: ForeignMembers {
@@ -317,6 +320,11 @@ impl ShapeLayout {
             },
             holder: holder_at,
         })
+    }
+
+    fn strict_of(&self, holder: &Map<String, Value>) -> Option<bool> {
+        let in_meta = || holder.get(META)?.get(STRICT_META).filter(|_| self.shape == ToolShape::Mcp);
+        holder.get(STRICT).or_else(in_meta)?.as_bool()
     }
 
     fn write(&self, tool: &FittedTool, says_strict: bool) -> Value {
@@ -343,6 +351,13 @@ impl ShapeLayout {
         let same = tool.extra.shape == Some(self.shape);
         if same {
             holder.extend(tool.extra.inside.clone());
+        }
+        // MCP has no flag, but its lists go on to providers that have one.
+        if self.shape == ToolShape::Mcp && says_strict && !tool.strict {
+            let meta = holder.entry(META).or_insert_with(|| json!({}));
+            if let Value::Object(meta) = meta {
+                meta.insert(STRICT_META.to_owned(), false.into());
+            }
         }
         let Some(wrapper) = self.wrapper else { return Value::Object(holder) };
         let mut outer = Map::new();

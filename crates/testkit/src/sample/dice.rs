@@ -1,12 +1,12 @@
 //! Repeatable random numbers: the `SplitMix64` generator.
 
 /// Numbers that look random and follow from a seed.
-pub(super) struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 const WORDS: &[&str] = &["alpha", "bravo", "delta", "echo", "golf", "hotel", "kilo", "lima", "oscar", "tango"];
 
 impl Dice {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -19,26 +19,26 @@ impl Dice {
     }
 
     /// A number below a limit, 0 where the limit is 0.
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         let limit = u64::try_from(limit).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.next() % limit).unwrap_or(0)
     }
 
-    pub(super) fn one_in(&mut self, count: usize) -> bool {
+    pub(crate) fn one_in(&mut self, count: usize) -> bool {
         self.below(count) == 0
     }
 
     /// A number from 0 up to, but not including, 1.
-    pub(super) fn part(&mut self) -> f64 {
+    pub(crate) fn part(&mut self) -> f64 {
         let thousandths = u32::try_from(self.next() % 1_000).unwrap_or(0);
         f64::from(thousandths) / 1_000.0
     }
 
-    pub(super) fn pick<'l, T>(&mut self, list: &'l [T]) -> Option<&'l T> {
+    pub(crate) fn pick<'l, T>(&mut self, list: &'l [T]) -> Option<&'l T> {
         list.get(self.below(list.len()))
     }
 
-    pub(super) fn word(&mut self) -> String {
+    pub(crate) fn word(&mut self) -> String {
         self.pick(WORDS).copied().unwrap_or_default().to_owned()
     }
 }

@@ -7,6 +7,8 @@ mod noise;
 mod object;
 mod value;
 
+pub(crate) use noise::{comment_end, fence_end, hash_end};
+
 use std::ops::Range;
 
 use crate::options::Options;

@@ -59,20 +59,20 @@ impl Parser {
 }
 
 /// Behind a comment. One that is not closed goes to the end.
-pub(super) fn comment_end(source: &Source<'_>, place: usize) -> usize {
+pub(crate) fn comment_end(source: &Source<'_>, place: usize) -> usize {
     let rest = source.slice(place, source.len());
     let (mark, behind) = if source.at(place + 1) == b'*' { ("*/", 2) } else { ("\n", 0) };
     rest.get(2..).and_then(|rest| rest.find(mark)).map_or(source.len(), |found| place + 2 + found + behind)
 }
 
 /// Behind a comment of the kind that scripts have: it ends with the line, or before a closing bracket.
-pub(super) fn hash_end(source: &Source<'_>, place: usize) -> usize {
+pub(crate) fn hash_end(source: &Source<'_>, place: usize) -> usize {
     let rest = source.slice(place, source.len());
     rest.find(['\n', '}', ']']).map_or(source.len(), |found| place + found)
 }
 
 /// Behind a fence and the language that it names.
-pub(super) fn fence_end(source: &Source<'_>, place: usize) -> usize {
+pub(crate) fn fence_end(source: &Source<'_>, place: usize) -> usize {
     let mut at = place;
     while source.at(at) == b'`' {
         at += 1;

@@ -12,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::model::ModelPatch;
 
 /// The tables that are ignored in an untrusted configuration.
-const IGNORED_TABLES: [&str; 3] = ["dialects", "provider", "serve"];
+const IGNORED_TABLES: [&str; 4] = ["dialects", "provider", "serve", "mcp"];
 
 /// The accepted part of an untrusted configuration.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,5 @@
+//! Linker options for addons of Node.
+
+fn main() {
+    napi_build::setup();
+}

@@ -1,0 +1,34 @@
+//! The native module of the Python package: Python objects to plain data and back, around `polywire-bindings`.
+
+mod answer;
+mod client;
+mod convert;
+mod error;
+mod records;
+mod schema;
+mod translation;
+
+#[pyo3::pymodule]
+mod _polywire {
+    #[pymodule_export]
+    use crate::answer::{NativeAnswer, NativeParser, NativeSchema, parse};
+    #[pymodule_export]
+    use crate::client::{NativeClient, NativeStream, Operation, Reply, shutdown};
+    #[cfg(feature = "command")]
+    #[pymodule_export]
+    use crate::client::run_command;
+    #[pymodule_export]
+    use crate::records::{Change, Fault, Repair, Violation};
+    #[pymodule_export]
+    use crate::schema::{
+        NativeFitted, NativeTools, accept, check, check_tools, fit, fit_tools, read_schema, to_json,
+    };
+    #[pymodule_export]
+    use crate::translation::{
+        NativeEmulator, NativeTranslation, NativeTranslationStream, dialects, misbehaviours, model_dialects,
+        models, plan,
+    };
+
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}
