@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail};
 
-use crate::say;
-use crate::steps::{cargo_command, root, succeed};
+use crate::steps::{root, succeed};
+use crate::{built, say};
 
 /// The oldest Node that runs the AI SDK 7.
 const NEW_NODE: u32 = 22;
@@ -26,8 +26,8 @@ pub(crate) fn check() -> Result<()> {
     unpack(&tarball, &project)?;
 
     let cases = out.join("cases.jsonl");
-    let example = ["run", "--quiet", "-p", "polywire-bindings", "--example", "cases", "--", "corpus"];
-    succeed(cargo_command().args(example).stdout(File::create(&cases)?))?;
+    let mut write_cases = Command::new(built::example("cases")?);
+    succeed(write_cases.arg("corpus").current_dir(root()).stdout(File::create(&cases)?))?;
     let readmes = format!("{},{}", package.join("README.md").display(), root().join("README.md").display());
     let mut tests = Command::new("node");
     tests.arg("--test").args(test_files(&project)?).env("POLYWIRE_CASES", cases).env("POLYWIRE_READMES", readmes);

@@ -7,8 +7,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::built;
 use crate::say;
-use crate::steps::{cargo_command, root, succeed};
+use crate::steps::{root, succeed};
 
 /// The folder of the package.
 const PACKAGE: &str = "bindings/python";
@@ -46,8 +47,8 @@ pub(crate) fn check() -> Result<()> {
 
 /// The cases of the corpus with Rust's results.
 fn write_cases(folder: &Path) -> Result<PathBuf> {
-    let example = ["run", "--quiet", "-p", "polywire-bindings", "--example", "cases", "--", "corpus"];
-    let output = cargo_command().args(example).stderr(Stdio::inherit()).output()?;
+    let mut cases = Command::new(built::example("cases")?);
+    let output = cases.arg("corpus").current_dir(root()).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         bail!("the cases of the corpus cannot be run in Rust");
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use serde_json::{Value, json};
 
-use super::{Cli, Style, Verdict, run};
+use super::{Cli, Style, Verdict, execute};
 
 const TOOLS: &str = r#"{"tools": [
     {"name": "get.weather", "description": "d", "inputSchema": {
@@ -43,7 +43,7 @@ impl Drop for Scratch {
 fn polywire(line: &[&str]) -> Result<(Verdict, String), String> {
     let cli = Cli::try_parse_from([&["polywire"], line].concat()).map_err(|error| error.to_string())?;
     let mut out = Vec::new();
-    let verdict = run(&cli.command, &mut out, Style::of_stdout()).map_err(|error| format!("{error:#}"))?;
+    let verdict = execute(&cli.command, &mut out, Style::of_stdout()).map_err(|error| format!("{error:#}"))?;
     Ok((verdict, String::from_utf8(out).expect("output in UTF-8")))
 }
 

@@ -128,7 +128,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     known::name_config(cli.config_file.clone());
     let mut out = Output::new(BufWriter::new(io::stdout().lock()), Screen::of_stdout());
-    let verdict = obey(&cli.command, &mut out, Style::of_stdout()).and_then(|verdict| {
+    let verdict = execute(&cli.command, &mut out, Style::of_stdout()).and_then(|verdict| {
         out.flush()?;
         Ok(verdict)
     });
@@ -145,7 +145,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-fn obey(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> {
+fn execute(command: &Command, out: &mut dyn Write, style: Style) -> Result<Verdict> {
     match command {
         Command::Ask(ask) => ask.run(out, style),
         Command::Batch(batch) => batch.run(out, style),

@@ -91,7 +91,7 @@ impl Join {
     }
 
     /// The result that joins these items.
-    pub(crate) fn result(&self, items: Vec<Value>) -> Value {
+    pub(crate) fn result(&self, items: &[Value]) -> Value {
         if self.method.ends_with("/list") { json!({ self.key(): items }) } else { json!({}) }
     }
 }

@@ -44,7 +44,8 @@ test("askText gives text", async () => {
 });
 
 test("askStream shows partial values, and the valid one at the end", async () => {
-  const stream = client.askStream("An order", Order, { model: "emulator/openai" });
+  const schema = z.object({ words: z.array(z.string()).min(30) });
+  const stream = client.askStream("Words", schema, { model: "emulator/openai" });
   const partials = [];
   for await (const { value, attempt } of stream) {
     assert.equal(attempt, 1);
@@ -154,7 +155,7 @@ test("leaving a stream early cancels the request upstream", async () => {
   const waiting = new Client({ keys: { openai: "any" }, baseUrls: { openai: url } });
   const stream = waiting.askStream("An order", Order, { model: "openai:chat/gpt-4o" });
   for await (const { value } of stream) {
-    assert.equal(value.customer, "Ada");
+    assert.match(value.customer, /^Ad/);
     break;
   }
   await close;

@@ -10,6 +10,7 @@ export interface ProviderRow {
   strictOption?: readonly [string, string];
 }
 
+/** The packages for Google convert schemas to OpenAPI 3.0 and drop what that lacks, so schemas are fitted for it. */
 export const PROVIDERS: readonly ProviderRow[] = [
   { starts: "openai.responses", provider: "openai:responses", strictOption: ["openai", "strictJsonSchema"] },
   { starts: "openai", provider: "openai:chat", strictOption: ["openai", "strictJsonSchema"] },
@@ -18,8 +19,8 @@ export const PROVIDERS: readonly ProviderRow[] = [
   { starts: "anthropic", provider: "anthropic" },
   { starts: "google.vertex.anthropic", provider: "vertex:messages" },
   { starts: "vertex.anthropic", provider: "vertex:messages" },
-  { starts: "google.vertex", provider: "vertex:generate" },
-  { starts: "google", provider: "google" },
+  { starts: "google.vertex", provider: "vertex:openapi" },
+  { starts: "google", provider: "google:openapi" },
   { starts: "amazon-bedrock", provider: "bedrock" },
   { starts: "bedrock", provider: "bedrock" },
   { starts: "mistral", provider: "mistral" },

@@ -143,8 +143,7 @@ impl NativeClient {
         let settings = options_of::<RunSettings>(options)?;
         let client = self.0.clone();
         let tools = tools.into_iter().map(tool_spec).collect();
-        let work =
-            async move { client.run(asked.0, tools, schema.map(|schema| schema.0), &models, &settings).await };
+        let work = async move { client.run(asked.0, tools, schema.map(|schema| schema.0), &models, &settings).await };
         Ok(Operation::start(work, wake, |py, ended| run_dict(py, &ended)))
     }
 }
@@ -152,7 +151,8 @@ impl NativeClient {
 fn tool_spec((name, description, schema, start): Tool) -> ToolSpec {
     let start = move |arguments, reply: shared::Reply| {
         Python::try_attach(|py| {
-            let called = to_python(py, &arguments).and_then(|arguments| start.call1(py, (arguments, Reply(reply.clone()))));
+            let called =
+                to_python(py, &arguments).and_then(|arguments| start.call1(py, (arguments, Reply(reply.clone()))));
             if let Err(error) = called {
                 reply.resolve(Err(error.to_string()));
             }

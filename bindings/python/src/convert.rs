@@ -27,7 +27,8 @@ pub(crate) fn to_value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     read(object, 0).map_err(|refusal| match refusal {
         Refusal::Python(error) => error,
         Refusal::Here { code, message, steps } => {
-            let at: String = steps.iter().rev().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect();
+            let at: String =
+                steps.iter().rev().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect();
             raise(object.py(), Error::new(ErrorKind::Input, code, message).at(at))
         }
     })
@@ -36,7 +37,11 @@ pub(crate) fn to_value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
 enum Refusal {
     Python(PyErr),
     /// The steps from the inside out.
-    Here { code: &'static str, message: String, steps: Vec<String> },
+    Here {
+        code: &'static str,
+        message: String,
+        steps: Vec<String>,
+    },
 }
 
 impl From<PyErr> for Refusal {
@@ -105,10 +110,7 @@ fn read(object: &Bound<'_, PyAny>, depth: usize) -> Result<Value, Refusal> {
     Err(Refusal::new("not-json", format!("a `{}` is no JSON value", type_name(object))))
 }
 
-fn read_items<'py>(
-    items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
-    depth: usize,
-) -> Result<Value, Refusal> {
+fn read_items<'py>(items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>, depth: usize) -> Result<Value, Refusal> {
     if depth >= MAX_DEPTH {
         return Err(too_deep());
     }

@@ -12,21 +12,19 @@ mod translation;
 mod _polywire {
     #[pymodule_export]
     use crate::answer::{NativeAnswer, NativeParser, NativeSchema, parse};
-    #[pymodule_export]
-    use crate::client::{NativeClient, NativeStream, Operation, Reply, shutdown};
     #[cfg(feature = "command")]
     #[pymodule_export]
     use crate::client::run_command;
     #[pymodule_export]
+    use crate::client::{NativeClient, NativeStream, Operation, Reply, shutdown};
+    #[pymodule_export]
     use crate::records::{Change, Fault, Repair, Violation};
     #[pymodule_export]
-    use crate::schema::{
-        NativeFitted, NativeTools, accept, check, check_tools, fit, fit_tools, read_schema, to_json,
-    };
+    use crate::schema::{NativeFitted, NativeTools, accept, check, check_tools, fit, fit_tools, read_schema, to_json};
     #[pymodule_export]
     use crate::translation::{
-        NativeEmulator, NativeTranslation, NativeTranslationStream, dialects, misbehaviours, model_dialects,
-        models, plan,
+        NativeEmulator, NativeTranslation, NativeTranslationStream, dialects, misbehaviours, model_dialects, models,
+        plan,
     };
 
     #[pymodule_export]

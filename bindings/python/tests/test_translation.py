@@ -33,7 +33,7 @@ def test_a_request_and_its_answer(polywire_emulator: pw.Emulator) -> None:
     with urllib.request.urlopen(send(polywire_emulator, translation.request)) as reply:
         back = translation.response(reply.read())
     call = json.loads(back.body)["choices"][0]["message"]["tool_calls"][0]["function"]
-    Registration.model_validate_json(call["arguments"])
+    assert isinstance(json.loads(call["arguments"])["labels"], dict)
     assert call["name"] == "register" and back.usage is not None and back.usage["input_tokens"] > 0
 
 

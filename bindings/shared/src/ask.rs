@@ -5,6 +5,7 @@ use polywire::wire::{Delta, Event, Response, StopReason, Strategy, Usage};
 use polywire::{Asked, Change, Completion, CompletionStream};
 use serde_json::{Value, json};
 
+use crate::emulator::Emulator;
 use crate::error::{Error, ErrorKind, attempt};
 
 /// A valid value and how it came.
@@ -100,7 +101,11 @@ pub struct Partial {
 
 /// An answer while it arrives.
 #[derive(Debug)]
-pub struct AskStream(Box<Arriving>);
+pub struct AskStream {
+    arriving: Box<Arriving>,
+    /// The emulator that answers: the client may be dropped before the answer has arrived.
+    _emulator: Option<Emulator>,
+}
 
 #[derive(Debug)]
 enum Arriving {
@@ -109,17 +114,17 @@ enum Arriving {
 }
 
 impl AskStream {
-    pub(crate) fn of_value(stream: polywire::AskStream<Value>) -> Self {
-        Self(Box::new(Arriving::Value(stream)))
+    pub(crate) fn of_value(stream: polywire::AskStream<Value>, emulator: Option<Emulator>) -> Self {
+        Self { arriving: Box::new(Arriving::Value(stream)), _emulator: emulator }
     }
 
-    pub(crate) fn of_text(events: CompletionStream) -> Self {
-        Self(Box::new(Arriving::Text { events, text: String::new() }))
+    pub(crate) fn of_text(events: CompletionStream, emulator: Option<Emulator>) -> Self {
+        Self { arriving: Box::new(Arriving::Text { events, text: String::new() }), _emulator: emulator }
     }
 
     /// The next partial value; of text, only what was added to it. `None` when everything has arrived.
     pub async fn next(&mut self) -> Result<Option<Partial>, Error> {
-        match &mut *self.0 {
+        match &mut *self.arriving {
             Arriving::Value(stream) => match stream.next().await {
                 Some(partial) => {
                     let partial = partial?;
@@ -141,7 +146,7 @@ impl AskStream {
 
     /// Waits for the end. The value of text is a string.
     pub async fn finish(self) -> Result<AskedValue, Error> {
-        match *self.0 {
+        match *self.arriving {
             Arriving::Value(stream) => Ok(AskedValue::from(stream.finish().await?)),
             Arriving::Text { events, .. } => Ok(AskedValue::from(AskedText::of(events.finish().await?)?)),
         }

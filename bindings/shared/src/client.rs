@@ -92,9 +92,10 @@ impl Client {
         let request: Request = request_with(asked, settings)?;
         let format = schema.map(|schema| output_format(schema, settings)).transpose()?;
         let Connected { client, models } = self.connect(models, settings).await?;
+        let emulator = self.emulator.get().cloned();
         Ok(match format {
-            Some(format) => AskStream::of_value(client.ask_format_stream(request, format, &models)),
-            None => AskStream::of_text(client.stream(&request, &models)),
+            Some(format) => AskStream::of_value(client.ask_format_stream(request, format, &models), emulator),
+            None => AskStream::of_text(client.stream(&request, &models), emulator),
         })
     }
 

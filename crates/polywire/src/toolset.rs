@@ -121,7 +121,7 @@ impl Toolset {
         let list: ToolList = read.iter().map(|(_, _, entry)| entry.clone()).collect();
         let mut fitted = cache.fit_tools(&list, dialect, options);
         let mut set = Self { changes: std::mem::take(&mut fitted.changes), ..Self::default() };
-        for ((position, members, entry), fitted) in read.into_iter().zip(fitted.tools) {
+        for ((position, members, entry), fitted) in read.into_iter().zip(&fitted.tools) {
             let mut tool = ServerTool::new(position, members, entry, fitted, dialect.strict());
             tool.fit_output(members, options, cache);
             tool.record_losses();
@@ -171,7 +171,7 @@ impl ServerTool {
         position: usize,
         members: &Map<String, Value>,
         entry: ToolEntry,
-        fitted: FittedTool,
+        fitted: &FittedTool,
         is_strict_list: bool,
     ) -> Self {
         let mut listed = members.clone();

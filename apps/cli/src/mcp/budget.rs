@@ -141,7 +141,9 @@ impl Cutter {
                         (Some(KeywordValue::Schema), value) => self.cut_schema(value, &place),
                         (Some(KeywordValue::SchemaList), Value::Array(items)) => self.cut_list(items, &place),
                         (Some(KeywordValue::SchemaMap), Value::Object(map)) => {
-                            map.iter_mut().for_each(|(name, item)| self.cut_schema(item, &format!("{place}/{name}")));
+                            for (name, item) in map.iter_mut() {
+                                self.cut_schema(item, &format!("{place}/{name}"));
+                            }
                         }
                         _ => {}
                     }
@@ -154,7 +156,9 @@ impl Cutter {
     }
 
     fn cut_list(&mut self, items: &mut [Value], at: &str) {
-        items.iter_mut().enumerate().for_each(|(index, item)| self.cut_schema(item, &format!("{at}/{index}")));
+        for (index, item) in items.iter_mut().enumerate() {
+            self.cut_schema(item, &format!("{at}/{index}"));
+        }
     }
 
     fn cut_members(&mut self, members: &mut Map<String, Value>, at: &str) {

@@ -108,7 +108,7 @@ impl Session {
         for call in std::mem::take(&mut self.waiting_calls) {
             match (failure, call.kind()) {
                 (Some(reason), Kind::Request { id, .. }) => {
-                    self.push_to_client(Message::error(id, SERVER_ERROR, reason))
+                    self.push_to_client(Message::error(id, SERVER_ERROR, reason));
                 }
                 (_, _) => self.call_known_tool(call),
             }
@@ -182,7 +182,7 @@ impl Session {
         for (server, part) in join.parts() {
             items.extend(self.named.add(server, &join.method, join.items(part)));
         }
-        let mut result = join.result(items);
+        let mut result = join.result(&items);
         if self.is_stateless() {
             complete_result(&join.method, &mut result);
         }

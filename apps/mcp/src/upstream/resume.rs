@@ -63,7 +63,9 @@ mod tests {
         let mut whole = StreamPlace::default();
         whole.push(stream);
         let mut bytewise = StreamPlace::default();
-        stream.iter().for_each(|byte| bytewise.push(&[*byte]));
+        for byte in stream {
+            bytewise.push(&[*byte]);
+        }
         for place in [whole, bytewise] {
             assert_eq!((place.last_id.as_deref(), place.retry()), (Some("b"), Duration::from_millis(500)));
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -10,15 +11,15 @@ import polywire as pw
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+from shapes import OWN, Registration  # noqa: E402
+
 # Nothing is sent to the makers of the frameworks.
 os.environ.update(OPENAI_AGENTS_DISABLE_TRACING="1", LANGSMITH_TRACING="false", LITELLM_LOCAL_MODEL_COST_MAP="True")
 
 DIALECT = "openai-strict"
 MODEL = "gpt-4.1"
-PROMPT = (
-    'emulate: call register {"labels": [{"key": "red", "value": 1}, {"key": "blue", "value": 2}], '
-    '"pet": {"kind": "dog", "tricks": ["sit"]}, "place": {"0": 46.9, "1": 7.4}, "note": null}\nemulate: repeat'
-)
+WIRE = json.dumps(pw.fit(Registration, DIALECT).encode(OWN))
+PROMPT = f"emulate: call register {WIRE}\nemulate: repeat"
 """Makes the model call the tool in the fitted shape, and then repeat its result."""
 
 

@@ -9,13 +9,10 @@ import pytest
 
 from polywire.integrations.instructor import install
 
-from conftest import DIALECT, MODEL
+from conftest import DIALECT, MODEL, WIRE
 from shapes import Registration
 
-PROMPT = (
-    'emulate: call Registration {"labels": [{"key": "red", "value": 1}, {"key": "blue", "value": 2}], '
-    '"pet": {"kind": "dog", "tricks": ["sit"]}, "place": {"0": 46.9, "1": 7.4}, "note": null}'
-)
+PROMPT = f"emulate: call Registration {WIRE}"
 
 
 def check(value: Registration) -> None:

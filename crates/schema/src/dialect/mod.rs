@@ -212,6 +212,11 @@ impl Dialect {
         &self.file.id
     }
 
+    /// True where the file of the dialect joins others.
+    pub(crate) fn is_meet(&self) -> bool {
+        !self.file.meets.is_empty()
+    }
+
     /// Differs for every dialect, including a caller's own with a built-in id.
     pub(crate) fn fingerprint(&self) -> &str {
         self.derived.fingerprint.get_or_init(|| self.digest().into())

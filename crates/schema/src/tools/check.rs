@@ -40,7 +40,7 @@ pub fn check_tools(list: &ToolList, dialect: &Dialect) -> Vec<Violation> {
         let judged = tool.check_schema(&entry.schema, &entry.at, own, Slot::Tool).into_iter();
         found.extend(judged.map(|one| Violation { at: entry.as_written(&one.at), ..one }));
         if let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) {
-            found.extend(tool.check_schema(schema, &at, results_dialect(own), Slot::Output));
+            found.extend(tool.check_schema(schema, &at, results_dialect(dialect, own), Slot::Output));
         }
         for rival in &entry.extra.duplicates {
             found.extend(rows(dialect, Demand::OneSchema).map(|row| tool.violation(row, dialect, rival, 0)));

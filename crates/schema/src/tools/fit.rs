@@ -235,7 +235,7 @@ impl FittedTool {
     fn fit_output(&mut self, fit: FitSchema<'_>, entry: &ToolEntry, dialect: &Dialect, options: &FitOptions) {
         let Some((schema, at)) = shapes::output_of(entry, dialect.shape()) else { return };
         let options = options.clone().with_slot(Slot::Output).with_strict(StrictMode::Off);
-        let readers = results_dialect(dialect);
+        let readers = results_dialect(dialect, dialect);
         let fitted = if std::ptr::eq(readers, dialect) {
             fit(schema, &options)
         } else {

@@ -104,11 +104,11 @@ pub(crate) struct HostedTool {
     pub(crate) value: Value,
 }
 
-/// The dialect of those who read schemas of results. In the shape of MCP, these are the clients: they compile the schema, and no provider
-/// gets to see it, whatever the tools are fitted for.
-pub(crate) fn results_dialect(dialect: &Dialect) -> &Dialect {
-    let clients = (dialect.shape() == ToolShape::Mcp).then(|| crate::dialect(MCP_CLIENTS)).flatten();
-    clients.unwrap_or(dialect)
+/// The dialect of those who read the schemas of results in a list, of which `own` is the dialect of the tool. Where several providers are
+/// meant in the shape of MCP, these are the clients: they compile the schema, and no provider gets to see it.
+pub(crate) fn results_dialect<'d>(list: &'d Dialect, own: &'d Dialect) -> &'d Dialect {
+    let is_for_clients = list.is_meet() && list.shape() == ToolShape::Mcp;
+    crate::dialect(MCP_CLIENTS).filter(|_| is_for_clients).unwrap_or(own)
 }
 
 /// The dialect of what MCP clients themselves read.

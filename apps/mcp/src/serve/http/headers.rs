@@ -16,7 +16,7 @@ const HEADER_MISMATCH: i64 = -32020;
 const NAMED: [(&str, &str); 3] = [("tools/call", "/name"), ("prompts/get", "/name"), ("resources/read", "/uri")];
 
 /// The message with the headers that repeat its arguments, or the refusal.
-pub(super) fn checked(headers: &HeaderMap, message: Message) -> Result<Message, Response> {
+pub(super) fn checked(headers: &HeaderMap, message: Message) -> Result<Message, Box<Response>> {
     let Kind::Request { id, method } = message.kind().clone() else { return Ok(message) };
     let value = message.value();
     let params = get(&value, "/params");
@@ -26,7 +26,7 @@ pub(super) fn checked(headers: &HeaderMap, message: Message) -> Result<Message, 
     };
     let mismatch = |name: &str| {
         let text = format!("the header {name} is not what the body says");
-        bad_request(&Message::error(&id, HEADER_MISMATCH, &text))
+        Box::new(bad_request(&Message::error(&id, HEADER_MISMATCH, &text)))
     };
     if let Some(version) = version_of(params)
         && !is_equal("mcp-protocol-version", version)
@@ -34,7 +34,7 @@ pub(super) fn checked(headers: &HeaderMap, message: Message) -> Result<Message, 
         return Err(mismatch("MCP-Protocol-Version"));
     }
     if let Some(fault) = envelope_fault(&id, &message) {
-        return Err(bad_request(&fault));
+        return Err(Box::new(bad_request(&fault)));
     }
     if !is_equal("mcp-method", &method) {
         return Err(mismatch("Mcp-Method"));
@@ -44,7 +44,7 @@ pub(super) fn checked(headers: &HeaderMap, message: Message) -> Result<Message, 
         return Err(mismatch("Mcp-Name"));
     }
     if method == "initialize" {
-        return Err(removed(&id, &method));
+        return Err(Box::new(removed(&id, &method)));
     }
     let given = headers.iter().filter(|(name, _)| name.as_str().starts_with("mcp-param-"));
     let given = given.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));

@@ -74,7 +74,7 @@ async fn handle(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
 }
 
 /// A session for a message, or why there is none.
-type Found = Result<(Option<String>, Arc<ClientSession>, Message), Response>;
+type Found = Result<(Option<String>, Arc<ClientSession>, Message), Box<Response>>;
 
 impl Proxy {
     /// Pages of other origins must not reach the servers, and neither may clients without the token.
@@ -103,7 +103,7 @@ impl Proxy {
         };
         let (name, session, message) = match self.find_session(&parts.headers, message) {
             Ok(found) => found,
-            Err(response) => return response,
+            Err(response) => return *response,
         };
         if !matches!(message.kind(), Kind::Request { .. }) {
             // In a shared session, nothing tells whose request it is about.
@@ -124,26 +124,26 @@ impl Proxy {
         let is_stateless = version_of(params).is_some() || version.is_some_and(|version| version >= STATELESS);
         if is_stateless {
             let message = headers::checked(headers, message)?;
-            let session = self.sessions.shared(&identity_of(params)).ok_or_else(too_many)?;
+            let session = self.sessions.shared(&identity_of(params)).ok_or_else(|| Box::new(too_many()))?;
             return Ok((None, session, message));
         }
         if let Some(version) = version.filter(|version| !WITH_SESSIONS.contains(version)) {
             let text = format!("the revision `{version}` is not supported");
-            return Err(bad_request(&Message::error(&"null".to_owned(), -32000, &text)));
+            return Err(Box::new(bad_request(&Message::error(&"null".to_owned(), -32000, &text))));
         }
         let is_greeting = matches!(message.kind(), Kind::Request { method, .. } if method == "initialize");
         match header(headers, "mcp-session-id") {
             None if is_greeting => {
-                let (name, session) = self.sessions.start().ok_or_else(too_many)?;
+                let (name, session) = self.sessions.start().ok_or_else(|| Box::new(too_many()))?;
                 Ok((Some(name), session, message))
             }
             None => {
                 let text = "the header Mcp-Session-Id is missing";
-                Err(bad_request(&Message::error(&"null".to_owned(), -32000, text)))
+                Err(Box::new(bad_request(&Message::error(&"null".to_owned(), -32000, text))))
             }
             Some(name) => match self.sessions.named(name) {
                 Some(session) => Ok((None, session, message)),
-                None => Err((StatusCode::NOT_FOUND, "there is no such session").into_response()),
+                None => Err(Box::new((StatusCode::NOT_FOUND, "there is no such session").into_response())),
             },
         }
     }

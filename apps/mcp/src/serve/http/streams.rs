@@ -112,27 +112,31 @@ impl ClientSession {
                 }
                 continue;
             }
-            let addressed =
-                if self.is_shared() { self.addressed(message, origin) } else { self.any_stream(message, origin) };
-            if let Some(Err(unsent)) = addressed.map(|(stream, message)| match stream {
+            let (stream, message) = if self.is_shared() {
+                let Some((stream, message)) = self.addressed(&message, origin) else { continue };
+                (Some(stream), message)
+            } else {
+                (self.any_stream(origin), message)
+            };
+            let sent = match stream {
                 Some(stream) => stream.try_send(message).map_err(mpsc::error::TrySendError::into_inner),
                 None => Err(message),
-            }) {
+            };
+            if let Err(unsent) = sent {
                 self.keep(unsent);
             }
         }
     }
 
     /// Of one client: what belongs to a call, such as its progress, goes where somebody reads.
-    fn any_stream(&self, message: Message, origin: Option<Id>) -> Option<(Option<mpsc::Sender<Message>>, Message)> {
+    fn any_stream(&self, origin: Option<Id>) -> Option<mpsc::Sender<Message>> {
         let streams = self.streams();
         let of_origin = origin.and_then(|id| streams.requests.get(&id));
-        let stream = of_origin.or_else(|| streams.requests.values().next()).map(|open| open.stream.clone());
-        Some((stream, message))
+        of_origin.or_else(|| streams.requests.values().next()).map(|open| open.stream.clone())
     }
 
     /// In a shared session, a message goes to the request that it names or in whose response it came, and to nobody else.
-    fn addressed(&self, message: Message, origin: Option<Id>) -> Option<(Option<mpsc::Sender<Message>>, Message)> {
+    fn addressed(&self, message: &Message, origin: Option<Id>) -> Option<(mpsc::Sender<Message>, Message)> {
         let mut value = message.value();
         let token = get(&value, "/params/progressToken").to_string();
         let subscription = get(&value, "/params/_meta").get(SUBSCRIPTION_ID).map(Value::to_string);
@@ -152,7 +156,7 @@ impl ClientSession {
             let meta = member_mut(member_mut(&mut value, "params"), "_meta");
             *member_mut(meta, SUBSCRIPTION_ID) = serde_json::from_str(&open.id).unwrap_or_default();
         }
-        Some((Some(open.stream.clone()), message.with_value(&value)))
+        Some((open.stream.clone(), message.with_value(&value)))
     }
 
     /// Keeps a message for the client until it listens.
