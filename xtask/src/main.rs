@@ -67,7 +67,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["soak"] => bench::soak::long(),
         ["dist"] => dist::build(),
         _ => {
-            let names: Vec<&str> = steps::STEPS.iter().map(|step| step.name).collect();
+            let names: Vec<&str> = steps::STEPS.iter().chain(steps::BY_NAME).map(|step| step.name).collect();
             bail!("no such task\n{USAGE}\nsteps: {}", names.join(", "))
         }
     }

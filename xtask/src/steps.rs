@@ -34,18 +34,22 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "features", run: packages::features },
     Step { name: "msrv", run: packages::msrv },
     Step { name: "interop", run: interop::check },
-    Step { name: "mcp", run: mcp::check },
     Step { name: "page", run: page::check },
     Step { name: "deploy", run: deploy::check },
-    Step { name: "soak", run: soak::short },
-    Step { name: "python", run: python::check },
-    Step { name: "node", run: node_package::check },
     Step { name: "fuzz", run: fuzz },
     Step { name: "doc", run: document },
     Step { name: "public-api", run: public_api::check },
     Step { name: "generated", run: generated::check },
     Step { name: "docs", run: docs::check },
     Step { name: "deny", run: deny },
+];
+
+/// Steps that run by name only, for instance `cargo xtask ci python`: they install many programs of others.
+pub(crate) const BY_NAME: &[Step] = &[
+    Step { name: "mcp", run: mcp::check },
+    Step { name: "soak", run: soak::short },
+    Step { name: "python", run: python::check },
+    Step { name: "node", run: node_package::check },
 ];
 
 /// What `cargo xtask ci fast` runs before every push: no integration tests, no second build of the dependencies.
@@ -79,10 +83,14 @@ pub(crate) fn run(only: &[&str]) -> Result<()> {
     if only == ["fast"] {
         return run_steps(FAST.iter());
     }
-    if let Some(unknown) = only.iter().find(|name| STEPS.iter().all(|step| step.name != **name)) {
+    if only.is_empty() {
+        return run_steps(STEPS.iter());
+    }
+    let all = || STEPS.iter().chain(BY_NAME);
+    if let Some(unknown) = only.iter().find(|name| all().all(|step| step.name != **name)) {
         bail!("there is no step `{unknown}`");
     }
-    run_steps(STEPS.iter().filter(|step| only.is_empty() || only.contains(&step.name)))
+    run_steps(all().filter(|step| only.contains(&step.name)))
 }
 
 fn run_steps<'a>(steps: impl Iterator<Item = &'a Step>) -> Result<()> {
