@@ -43,11 +43,20 @@ pub(crate) struct Entry {
     response_bytes: usize,
     /// Events of a stream. Providers send about one for each token, in far more bytes than the token has.
     events: usize,
-    /// A stream has an open row in the ledger, and its caller may have bytes of it.
-    has_begun: bool,
+    stage: Stage,
     /// The row of a request that has ended, until it is written and counted.
     ended: Option<LedgerRow>,
-    is_closed: bool,
+}
+
+/// How far a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Nothing of it is in the ledger.
+    New,
+    /// A stream has an open row in the ledger, and its caller may have bytes of it.
+    Begun,
+    /// Its row is final.
+    Closed,
 }
 
 /// How a request ended.
@@ -114,9 +123,8 @@ impl Entry {
             request_bytes,
             response_bytes: 0,
             events: 0,
-            has_begun: false,
+            stage: Stage::New,
             ended: None,
-            is_closed: false,
         }
     }
 
@@ -212,7 +220,7 @@ impl Entry {
         let row = LedgerRow { outcome: "open".to_owned(), ..self.row(&self.tokens(None)) };
         let written = self.write(row).await;
         match &written {
-            Ok(()) => self.has_begun = true,
+            Ok(()) => self.stage = Stage::Begun,
             Err(error) => self.refuse_unrecorded(error),
         }
         written
@@ -221,7 +229,7 @@ impl Entry {
     /// Ends the request. The ledger has its row when this returns, unless the store fails and the policy is to serve. An error means that
     /// the request is refused: it is not charged.
     pub(crate) async fn finish(&mut self, end: End) -> Result<(), StoreError> {
-        if self.is_closed {
+        if self.stage == Stage::Closed {
             return Ok(());
         }
         let row = self.end(end);
@@ -241,7 +249,8 @@ impl Entry {
 
     /// Writes a row. A failure of the store is an error only where the policy is to refuse and the caller has nothing of the answer yet.
     async fn write(&self, row: LedgerRow) -> Result<(), StoreError> {
-        let is_refusable = self.active.settings.on_store_failure == ServeStoreFailure::Refuse && !self.has_begun;
+        let is_refusable =
+            self.active.settings.on_store_failure == ServeStoreFailure::Refuse && self.stage == Stage::New;
         let on_failure = if is_refusable { OnFailure::Discard } else { OnFailure::Keep };
         let written = self.shared.store.append(row, on_failure).await;
         if written.is_err() {
@@ -283,7 +292,7 @@ impl Entry {
 
     /// Settles limits, counts, and keeps the report.
     fn account(&mut self, row: &LedgerRow) {
-        self.is_closed = true;
+        self.stage = Stage::Closed;
         self.permit = None;
         if let Some(admission) = &self.admission {
             let tokens = row.input_tokens.saturating_add(row.output_tokens);
@@ -358,7 +367,7 @@ impl Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        if self.is_closed {
+        if self.stage == Stage::Closed {
             return;
         }
         let end = End { outcome: "cancelled", status: 499, ..End::default() };

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use polywire::{Client, EchoStore};
@@ -21,6 +22,9 @@ use crate::routes::Routes;
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
 use crate::telemetry::Telemetry;
+
+/// The store is asked for new keys at most this often.
+const KEYS_READ_MS: i64 = 250;
 
 /// A configuration. A reload replaces it; requests that are open keep theirs.
 #[derive(Debug)]
@@ -120,16 +124,26 @@ impl Shared {
         !self.keys.load().is_empty()
     }
 
-    /// The valid key of a text. A key that is not known is looked for in the store, at most once a second.
+    /// The valid key of a text. A key that is not known may have been created meanwhile, so the store is asked. Whatever is presented,
+    /// it is asked once in [`KEYS_READ_MS`]; until then the request waits.
     pub(crate) async fn key(&self, text: &str) -> Option<Arc<Key>> {
         let id = Key::id_of(text)?;
         let find = || self.keys.load().get(id).filter(|key| key.is(text)).cloned();
-        let found = find();
-        if found.is_some() || unix_ms() - self.keys_read_at.load(Ordering::Relaxed) < 1_000 {
-            return found;
+        // A second time if another request asks the store at the same moment.
+        for _ in 0..2 {
+            if let Some(found) = find() {
+                return Some(found);
+            }
+            let read_at = self.keys_read_at.load(Ordering::Relaxed);
+            let early = KEYS_READ_MS.saturating_sub(unix_ms().saturating_sub(read_at)).clamp(0, KEYS_READ_MS);
+            tokio::time::sleep(Duration::from_millis(early.unsigned_abs())).await;
+            let claim = self.keys_read_at.compare_exchange(read_at, unix_ms(), Ordering::Relaxed, Ordering::Relaxed);
+            if claim.is_ok() {
+                // A store that fails has no new keys.
+                let _ = self.read_keys().await;
+                break;
+            }
         }
-        // A store that fails has no new keys.
-        let _ = self.read_keys().await;
         find()
     }
 

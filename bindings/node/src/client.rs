@@ -74,6 +74,7 @@ impl Client {
     }
 
     /// Runs a tool loop. JavaScript makes the calls.
+    #[allow(clippy::too_many_arguments, reason = "each is one value of the caller, and napi has no tuples")]
     #[napi]
     pub fn run(
         &self,

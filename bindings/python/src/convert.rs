@@ -27,8 +27,8 @@ pub(crate) fn to_value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     read(object, 0).map_err(|refusal| match refusal {
         Refusal::Python(error) => error,
         Refusal::Here { code, message, steps } => {
-            let at: String =
-                steps.iter().rev().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect();
+            let escaped = |step: &String| step.replace('~', "~0").replace('/', "~1");
+            let at = steps.iter().rev().fold(String::new(), |at, step| at + "/" + &escaped(step));
             raise(object.py(), Error::new(ErrorKind::Input, code, message).at(at))
         }
     })

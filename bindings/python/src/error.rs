@@ -15,7 +15,7 @@ pub(crate) fn raise(py: Python<'_>, error: Error) -> PyErr {
 
 fn make(py: Python<'_>, error: Error) -> PyResult<PyErr> {
     let class = py.import("polywire._errors")?.getattr(error.kind.class())?;
-    let details = to_python(py, &Value::Object(error.details))?;
+    let details = to_python(py, &Value::Object(*error.details))?;
     Ok(PyErr::from_value(class.call1((error.message, error.code, error.at, details))?))
 }
 

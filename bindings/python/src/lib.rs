@@ -1,4 +1,5 @@
 //! The native module of the Python package: Python objects to plain data and back, around `polywire-bindings`.
+#![allow(clippy::needless_pass_by_value, reason = "functions of Python own the arguments that are extracted for them")]
 
 mod answer;
 mod client;

@@ -169,7 +169,9 @@ impl NativeTools {
         let Json(value) = arguments;
         let call = match value {
             Value::String(text) => py.detach(|| self.list.decode_text(name, &text)),
-            value => py.detach(|| self.list.decode(name, value)),
+            value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                py.detach(|| self.list.decode(name, value))
+            }
         };
         let call = call.or_raise(py)?;
         Ok((call.name, to_python(py, &call.arguments)?))

@@ -21,6 +21,7 @@ impl Schema {
 /// The value of a text.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "both are fields of the answer that languages show")]
 pub struct Parsed {
     /// The value, valid or not.
     pub value: Option<Value>,

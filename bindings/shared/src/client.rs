@@ -121,13 +121,13 @@ impl Client {
             return Err(Error::input("no-model", "no model is named; give one such as `anthropic/claude-sonnet-4-5`"));
         }
         let resolve = |name: &str| Ok::<_, Error>(self.catalog.resolve(real_name(name))?);
-        let named = NamedModels::read(&self.catalog, names, resolve)?;
+        let found = NamedModels::read(&self.catalog, names, resolve)?;
         let mut client = self.inner.clone();
-        if !named.emulated.is_empty() {
+        if !found.emulated.is_empty() {
             let emulator = self.emulator.get_or_try_init(|| Emulator::open(0)).await?;
-            client = emulator.with(|emulator| named.connect(client, emulator))?;
+            client = emulator.with(|emulator| found.connect(client, emulator))?;
         }
-        Ok(Connected { client: client.call(settings.call()?), models: named.models })
+        Ok(Connected { client: client.call(settings.call()?), models: found.models })
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Error {
     /// The message for people.
     pub message: String,
     /// More about it: an object, such as `{"status": 429, "retry_after_ms": 1000}`.
-    pub details: Map<String, Value>,
+    pub details: Box<Map<String, Value>>,
 }
 
 /// The kind of an [`Error`]: one class of exception each.
@@ -73,7 +73,7 @@ impl ErrorKind {
 impl Error {
     /// An error without a place and details.
     pub fn new(kind: ErrorKind, code: &str, message: impl Into<String>) -> Self {
-        Self { kind, code: code.to_owned(), at: String::new(), message: message.into(), details: Map::new() }
+        Self { kind, code: code.to_owned(), at: String::new(), message: message.into(), details: Box::default() }
     }
 
     /// The same with its place.

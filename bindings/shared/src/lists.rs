@@ -1,4 +1,4 @@
-//! Tool lists in the shapes of OpenAI, Anthropic, Gemini, Bedrock and MCP: fitted, and calls converted back.
+//! Tool lists in the shapes of `OpenAI`, Anthropic, Gemini, Bedrock and MCP: fitted, and calls converted back.
 
 use std::sync::Arc;
 

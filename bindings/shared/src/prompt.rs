@@ -43,7 +43,7 @@ fn read_messages(messages: Vec<Value>) -> Result<Vec<Message>, Error> {
         let bad = |error: serde_json::Error| invalid(&error.to_string()).at(format!("/messages/{place}"));
         let message = match message {
             Value::Object(members) => Value::Object(with_blocks(members).map_err(bad)?),
-            other => other,
+            other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => other,
         };
         Message::deserialize(message).map_err(bad)
     };

@@ -98,7 +98,7 @@ pub(crate) async fn run(
             refusal(&ended.response)?;
             Some(value_of(&text, schema)?)
         }
-        (Some(_), _) | (None, _) => None,
+        (Some(_) | None, _) => None,
     };
     Ok(RunEnded {
         value,

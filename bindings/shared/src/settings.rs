@@ -135,6 +135,7 @@ impl FitSettings {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option with a name of its own")]
 pub struct ParseSettings {
     /// Reads the text as one that is still arriving.
     pub partial: bool,

@@ -1,4 +1,4 @@
-//! What a hop through the gateway costs, beside nginx as a plain hop and LiteLLM, all in front of the emulator and in one run. The
+//! What a hop through the gateway costs, beside nginx as a plain hop and `LiteLLM`, all in front of the emulator and in one run. The
 //! gateway counts, limits, writes its ledger and its metrics as in production.
 
 use std::fs;
@@ -21,7 +21,7 @@ const SECONDS: usize = 2;
 const CONNECTIONS: usize = 16;
 const STREAMS: usize = 40;
 const LITELLM: &str = "litellm[proxy]==1.106.2";
-/// The key of LiteLLM; it needs this prefix.
+/// The key of `LiteLLM`; it needs this prefix.
 const LITELLM_KEY: &str = "sk-bench";
 
 /// A way to the emulator.
@@ -198,7 +198,7 @@ fn nginx(folder: &Path, emulator: &str) -> Result<Server> {
     Server::on_port(&mut command, port).context("nginx does not run (Debian: nginx)")
 }
 
-/// LiteLLM from PyPI.
+/// `LiteLLM` from `PyPI`.
 fn litellm(folder: &Path, emulator: &str) -> Result<Server> {
     let venv = folder.join("venv");
     let installed = folder.join("litellm.installed");

@@ -63,7 +63,7 @@ pub(super) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 /// The anchors of the headings of a page, as GitHub and the site make them.
 pub(super) fn anchors(text: &str) -> Vec<String> {
     let headings =
-        prose(text).filter_map(|(_, line)| line.starts_with('#').then(|| line.trim_start_matches('#').trim()));
+        prose(text).filter(|(_, line)| line.starts_with('#')).map(|(_, line)| line.trim_start_matches('#').trim());
     headings.map(anchor).collect()
 }
 

@@ -28,17 +28,17 @@ impl Targets {
         let mut client = Client::with_options(options)?;
         let known = Known::load()?;
         let catalog = known.catalog_for(names.iter().map(|name| real_name(name)));
-        let named = NamedModels::read(&catalog, names, |name| resolve_any(&catalog, name)).map_err(failure)?;
-        let emulator = if named.emulated.is_empty() {
+        let found = NamedModels::read(&catalog, names, |name| resolve_any(&catalog, name)).map_err(failure)?;
+        let emulator = if found.emulated.is_empty() {
             None
         } else {
             let options = EmulatorOptions::default().with_catalog(catalog).with_dialects(known.config.dialects());
             Some(Emulator::start_with(0, options).await?)
         };
         if let Some(emulator) = &emulator {
-            client = named.connect(client, emulator);
+            client = found.connect(client, emulator);
         }
-        Ok(Self { models: named.models, client, emulated: named.emulated.into_keys().collect(), _emulator: emulator })
+        Ok(Self { models: found.models, client, emulated: found.emulated.into_keys().collect(), _emulator: emulator })
     }
 }
 

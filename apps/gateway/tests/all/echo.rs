@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const CLAUDE: &str = "anthropic/claude-sonnet-4-5";
 const GEMINI: &str = "google/gemini-2.5-pro";
 
-/// A Chat client: it keeps texts and calls, as the OpenAI SDKs do, and nothing else.
+/// A Chat client: it keeps texts and calls, as the `OpenAI` SDKs do, and nothing else.
 struct Conversation {
     store: Arc<EchoStore>,
     caller: &'static str,
@@ -99,7 +99,7 @@ fn openai_answer(text: &str) -> Value {
         {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]})
 }
 
-fn claude_answer(content: Value, stop: &str) -> Value {
+fn claude_answer(content: &Value, stop: &str) -> Value {
     json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": content,
         "stop_reason": stop, "usage": {"input_tokens": 1, "output_tokens": 1}})
 }
@@ -124,13 +124,16 @@ fn r_g2_anthropic_s_thinking_returns_after_another_provider_has_answered() {
     let mut talk = Conversation::new(&store, "caller");
     let call = json!({"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Bern"}});
     let redacted = json!({"type": "redacted_thinking", "data": "sealed"});
-    talk.answered(CLAUDE, &claude_answer(json!([thought("Look it up.", "s1"), redacted, call]), "tool_use"));
+    talk.answered(CLAUDE, &claude_answer(&json!([thought("Look it up.", "s1"), redacted, call]), "tool_use"));
     // The next turn of the same provider, which Anthropic refuses without the thinking of the call.
     let own = talk.sent(CLAUDE);
     assert_eq!(turns(&own)[0][..2], [thought("Look it up.", "s1"), redacted.clone()]);
     talk.answered(
         CLAUDE,
-        &claude_answer(json!([thought("It is warm.", "s2"), {"type": "text", "text": "Yes, 20 degrees."}]), "end_turn"),
+        &claude_answer(
+            &json!([thought("It is warm.", "s2"), {"type": "text", "text": "Yes, 20 degrees."}]),
+            "end_turn",
+        ),
     );
 
     let other = talk.sent("openai:chat/gpt-4o").to_string();
@@ -165,7 +168,7 @@ fn r_g2_streams_are_kept_like_whole_answers() {
     };
     let close = |index: u32| event("content_block_stop", json!({"type": "content_block_stop", "index": index}));
     let events = [
-        event("message_start", json!({"type": "message_start", "message": claude_answer(json!([]), "")})),
+        event("message_start", json!({"type": "message_start", "message": claude_answer(&json!([]), "")})),
         open(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
         delta(0, json!({"type": "thinking_delta", "thinking": "Look "})),
         delta(0, json!({"type": "thinking_delta", "thinking": "it up."})),
@@ -209,7 +212,7 @@ fn r_g2_gemini_s_thought_signatures_return_too() {
     assert_eq!(parts[0]["functionCall"]["name"], "weather");
 }
 
-/// A client of Anthropic's protocol shows the summary of OpenAI's reasoning, and cannot keep the reasoning itself.
+/// A client of Anthropic's protocol shows the summary of `OpenAI`'s reasoning, and cannot keep the reasoning itself.
 #[test]
 fn r_g2_openai_s_encrypted_reasoning_returns_to_it() {
     let store = Arc::new(EchoStore::new(1 << 20));
@@ -248,7 +251,7 @@ fn r_g2_reasoning_belongs_to_its_turn_and_its_caller() {
     let mut talk = Conversation::new(&store, "caller");
     talk.answered(
         CLAUDE,
-        &claude_answer(json!([thought("Secret.", "s1"), {"type": "text", "text": "Yes."}]), "end_turn"),
+        &claude_answer(&json!([thought("Secret.", "s1"), {"type": "text", "text": "Yes."}]), "end_turn"),
     );
     assert!(talk.sent(CLAUDE).to_string().contains("s1"));
     let mut other = Conversation::new(&store, "other");
@@ -264,7 +267,7 @@ fn r_g2_the_store_is_bounded_and_forgets_the_oldest() {
     for number in 0..100 {
         let mut talk = Conversation::new(&store, "caller");
         let call = json!({"type": "tool_use", "id": format!("toolu_{number}"), "name": "weather", "input": {}});
-        talk.answered(CLAUDE, &claude_answer(json!([thought(&"x".repeat(500), "s"), call]), "tool_use"));
+        talk.answered(CLAUDE, &claude_answer(&json!([thought(&"x".repeat(500), "s"), call]), "tool_use"));
         let is_kept = talk.sent(CLAUDE).to_string().contains("xxx");
         assert!(is_kept, "{number}");
     }
@@ -272,6 +275,6 @@ fn r_g2_the_store_is_bounded_and_forgets_the_oldest() {
     assert!(bytes <= 10_000 && (5..20).contains(&turns), "{turns} turns, {bytes} bytes");
     let none = Arc::new(EchoStore::new(0));
     let mut talk = Conversation::new(&none, "caller");
-    talk.answered(CLAUDE, &claude_answer(json!([thought("x", "s"), {"type": "text", "text": "Yes."}]), "end_turn"));
+    talk.answered(CLAUDE, &claude_answer(&json!([thought("x", "s"), {"type": "text", "text": "Yes."}]), "end_turn"));
     assert_eq!(none.size(), (0, 0));
 }

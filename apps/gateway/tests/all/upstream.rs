@@ -1,4 +1,4 @@
-//! A provider of OpenAI's protocols on a socket of its own, for what the emulator does not do: silence, and bytes without end.
+//! A provider of `OpenAI`'s protocols on a socket of its own, for what the emulator does not do: silence, and bytes without end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -12,7 +12,7 @@ use crate::{ask, ask_model, get, limits, replica, usage};
 async fn wait_for_replicas(replicas: &[&Gateway]) {
     for gateway in replicas {
         let until = Instant::now() + Duration::from_secs(30);
-        while get(gateway, "/ready", "").await["replicas"] != json!(replicas.len()) {
+        while get(gateway, "/ready", "").await.get("replicas") != Some(&json!(replicas.len())) {
             assert!(Instant::now() < until, "the replicas do not know each other");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -132,7 +132,7 @@ async fn r_g4_what_was_refused_is_not_charged_later() {
     assert_eq!(request.body(stream.to_string()).send().await.expect("a response").status().as_u16(), 503);
     postgres.restart();
     // The rows of the refused requests arrive without a further request, and cost nothing.
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_mins(1);
     loop {
         let rows = usage(&gateway, &key).await;
         if rows["usage"].is_array() && sum(&rows, "requests") == 3 {
